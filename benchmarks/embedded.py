@@ -12,7 +12,8 @@ qemu-system-arm on boards with a Cortex-M4F and a Cortex-M7. Entries are those o
 - instructions: of a call, the mean over 1000 samples of a motion at 0.5 ms, and the dearest.
 
 Instructions are not cycles: qemu counts what is executed, at 64 ns each (`-icount shift=6`, which the boards'
-timer of 25 MHz resolves); each count is the same in every run. Without the compiler or qemu these tables are left out, and said.
+timer of 25 MHz resolves); each count is the same in every run.
+Without the compiler or qemu these tables are left out, and said.
 
 Errors of float: against double, the same C on this machine at N states (100000) from near to far of the
 reference pose, relative to the largest entry of a result. A result is one that neither precision refuses.

@@ -6,7 +6,8 @@ Makefile) run in one process, in turn. A million poses lie
 
     path    on a smooth path, sampled each millisecond at the speed limits of LinuxCNC's simulated machines
     jumps   at random in the workspace, each far from the one before
-    far     the same in a wider workspace, no singularity in it yet (hexapod)
+    far     the same in a wider workspace, up to its singularities: poses past one, by the sign of det J, are
+            taken to the centre (hexapod)
 
 and so do the joint sets that belong to them. Every call of forward kinematics starts from the last result.
 
@@ -185,6 +186,18 @@ def strut_lengths(p, R):
     return np.sqrt(np.sum((p[:, None] + np.einsum("nij,kj->nki", R, b) - a) ** 2, axis=2))
 
 
+def is_beyond(values, length, centre):
+    """Which poses (N, 6) of the hexapod lie past a singularity: det J has another sign than at the centre."""
+    a, b = (np.column_stack([points, np.zeros(6)]) * INCH for points in (BASE, PLATFORM))
+
+    def side(poses):
+        arms = np.einsum("nij,kj->nki", rotations(poses[:, 3:]), b)
+        struts = poses[:, None, :3] * length + arms - a
+        return np.sign(np.linalg.det(np.concatenate([struts, np.cross(arms, struts)], axis=2)))
+
+    return side(values) != side(np.array([centre], dtype=float))
+
+
 def hip_angles(p, _):
     """Of the rotary delta (N, 3), rad."""
     result = []
@@ -255,6 +268,8 @@ class Machine:
             w = np.array(self.speed) / span * rng.uniform(0.6, 1.0, size)
             away = 0.6 * np.sin(w * t) + 0.4 * np.sin(1.3 * np.sqrt(2.0) * w * t + 1.0)
         values = np.array(self.centre) + span * away
+        if kind == "far":
+            values[is_beyond(values, self.length, self.centre)] = self.centre
         poses = np.zeros((count, 9))
         poses[:, :size] = values
         x = values[:, :3] * self.length
@@ -262,8 +277,8 @@ class Machine:
 
 
 MACHINES = (
-    Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (8, 8, 6, 25, 25, 25), (),
-            (10,) * 3 + (20,) * 3, strut_lengths, INCH, 1.0),
+    Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (8, 8, 6, 25, 25, 25),
+            (), (10,) * 3 + (20,) * 3, strut_lengths, INCH, 1.0),
     Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (), (-1.0, 2.5), (10,) * 3,
             hip_angles, np.pi / 180.0, 10 * INCH),
     Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (), (0.0, 0.6), (250,) * 3,

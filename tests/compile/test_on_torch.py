@@ -18,9 +18,7 @@ from support import square_root
 from support.library import NAMES, library_robot
 from support.stress_robots import STRESS
 
-torch = pytest.importorskip(
-    "torch", reason="PyTorch is missing: nacelle-robotics[torch], make test-extras"
-)
+torch = pytest.importorskip("torch", reason="PyTorch is missing: nacelle-robotics[torch], make test-extras")
 pytestmark = pytest.mark.extra
 
 

@@ -309,7 +309,7 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><mujoco model="&c;"/>
         ("<html/>", "not the root of a format"),
         ('<mujoco><worldbody/><equality>\n<weld body1="a" body2="b"/></equality></mujoco>', "robot.xml:2"),
         (GRIPPER.replace("0.3 0 0 0", "0.3 1 0 0"), "robot.xml:26:5: the joint 'right_travel' follows"),
-        (OPEN, "robot.xml:7:1: the loops do not close, neither from the pose of the file nor from others; in"),
+        (OPEN, "robot.xml:7:1: the loops do not close, neither from the pose of the file nor from others"),
     ],
 )  # fmt: skip
 def test_broken_files_are_one_error_with_its_place(tmp_path: Path, text: str, message: str) -> None:

@@ -242,7 +242,7 @@ def test_what_cannot_be_read_is_named_and_drawn_simply(tmp_path: Path, file: str
 def test_without_trimesh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trimesh.creation.box((1.0, 1.0, 1.0)).export(tmp_path / "box.stl")
     monkeypatch.setitem(sys.modules, "trimesh", None)
-    with pytest.warns(DrawingWarning, match="nacelle\\[view\\]"):
+    with pytest.warns(DrawingWarning, match="nacelle-robotics\\[view\\]"):
         robot_geometry(carriage(tmp_path, "box.stl"))
 
 

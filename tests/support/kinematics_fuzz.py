@@ -309,7 +309,7 @@ def far_away(calls: Calls) -> Array:
     return 1.0 + np.max(np.abs(calls.x), axis=1) / calls.robot.size
 
 
-def is_connected(calls: Calls, index: Array, *, pieces: Sequence[int] = (32, 256, 4096)) -> Array:
+def is_connected(calls: Calls, index: Array, *, pieces: Sequence[int] = (32, 256, 4096, 40_000)) -> Array:
     """Whether results of calls are what plain Newton steps along their ways lead to."""
     left, connected = index, np.zeros(len(calls.kind), dtype=bool)
     for count in pieces:

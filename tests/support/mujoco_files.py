@@ -20,7 +20,7 @@ import numpy as np
 
 import nacelle
 from nacelle.exchange.graph import ExchangeReport
-from nacelle.exchange.mjcf.read import compile_mjcf
+from nacelle.exchange.mjcf.read import compile_mjcf, fixed_terms
 from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -30,14 +30,15 @@ from nacelle.verify.states import random_states
 class File:
     """A compiled file beside the robot that was imported from it; names of bodies end alike."""
 
-    def __init__(self, model: mj.MjModel, robot: Robot) -> None:
+    def __init__(self, model: mj.MjModel, robot: Robot | None) -> None:
         """Find each other's bodies and joints by name."""
         self.model, self.robot, self.data = model, robot, mj.MjData(model)
         self.bodies = [self._body(model.body(b).name) for b in range(model.nbody)]
 
     def _body(self, name: str) -> int:
         """The robot's body with a name, 0 for the base and what is welded to it."""
-        return next((k for k, body in enumerate(self.robot.bodies) if _same_name(body.name, name)), 0)
+        bodies = () if self.robot is None else self.robot.bodies
+        return next((k for k, body in enumerate(bodies) if _same_name(body.name, name)), 0)
 
     def joint(self, number: int) -> tuple[int, int] | None:
         """The robot's joint with the name of one of MuJoCo and the place among its axes; None if none has.
@@ -132,16 +133,24 @@ def constraint_rows(file: File) -> tuple[Array, Array]:
     bias: list[Array] = []
     for k in range(model.neq):
         one, other = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-        row = np.zeros(model.nv)
-        if int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_JOINT):
-            row[model.jnt_dofadr[one]], row[model.jnt_dofadr[other]] = 1.0, -model.eq_data[k, 1]
+        if not model.eq_active0[k]:
+            continue
+        if int(model.eq_type[k]) in (int(mj.mjtEq.mjEQ_JOINT), int(mj.mjtEq.mjEQ_TENDON)):
+            row = np.zeros(model.nv)
+            for end, factor in ((one, 1.0), (other, -model.eq_data[k, 1])):
+                terms = {end: 1.0} if int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_JOINT) else {}
+                terms = terms or (fixed_terms(model, end) if end >= 0 else {})
+                for joint, coefficient in terms.items() if end >= 0 else ():
+                    row[model.jnt_dofadr[joint]] += factor * coefficient
             J.append(row[None])
             bias.append(np.zeros(1))
             continue
-        is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
+        # A weld whose angular residual has no weight holds a point alone.
+        weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
+        is_weld = weld and model.eq_data[k, 10] != 0.0
         ends = (one, model.eq_data[k, :3]), (other, model.eq_data[k, 3:6])
-        if is_weld:
-            ends = (one, model.eq_data[k, 3:6]), (other, np.zeros(3))
+        if weld:
+            ends = (one, model.eq_data[k, 3:6]), (other, model.eq_data[k, :3])
         if int(model.eq_objtype[k]) == int(mj.mjtObj.mjOBJ_SITE):
             ends = tuple((int(model.site_bodyid[site]), model.site_pos[site]) for site in (one, other))
         blocks = []

@@ -46,7 +46,9 @@ POINT = np.eye(6)[:, :3]
 class File:
     """A URDF in Pinocchio beside the robot that was imported from it; names of bodies end alike."""
 
-    def __init__(self, urdf: Path, robot: Robot, side: Path | None = None, floating: bool = False) -> None:
+    def __init__(
+        self, urdf: Path, robot: Robot | None, side: Path | None = None, floating: bool = False
+    ) -> None:
         """Load the file; a closure file gives loops and other types of joints."""
         self.robot = robot
         root = [pin.JointModelFreeFlyer()] if floating else []
@@ -64,7 +66,7 @@ class File:
         self.q = pin.neutral(self.model)
         self.bodies = [
             (k, self.model.getFrameId(frame.name, frame.type))
-            for k, own in enumerate(robot.bodies)
+            for k, own in enumerate(() if robot is None else robot.bodies)
             for frame in self.model.frames
             if frame.type == pin.FrameType.BODY and k > 0 and own.name in self._names(frame.name, own.name)
         ]
@@ -220,18 +222,23 @@ def with_joint_types(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
     """A model with other types of joints, in the words of Gepetto's closure files."""
     made = pin.Model()
     made.gravity = model.gravity
+    # The joint that each has become, and its frame there: a fixed one is that before it.
+    became = {0: (0, pin.SE3.Identity())}
     for k in range(1, model.njoints):
-        name, placement = model.names[k], model.jointPlacements[k]
-        parent = made.getJointId(_last(made, model.names[model.parents[k]])) if model.parents[k] else 0
+        name, (parent, at) = model.names[k], became[model.parents[k]]
+        placement = at * model.jointPlacements[k]
         joints = [(name, model.joints[k])]
         if kinds.get(name) == "SPHERICAL":
             joints = [(name, pin.JointModelSpherical())]
+        elif kinds.get(name) == "FIXED":
+            joints = []
         elif kinds.get(name, "").startswith("UJOINT"):
             joints = [(f"{name}_{letter}", _AXES[letter]()) for letter in kinds[name][-2:]]
         for own, joint in joints:
             parent = made.addJoint(parent, joint, placement, own)
             placement = pin.SE3.Identity()
-        made.appendBodyToJoint(parent, model.inertias[k], pin.SE3.Identity())
+        made.appendBodyToJoint(parent, model.inertias[k], placement)
+        became[k] = parent, placement
     kept = [
         (made.getJointId(name), k) for k, name in enumerate(model.names) if k and made.existJointName(name)
     ]
@@ -241,21 +248,9 @@ def with_joint_types(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
         damping[first : first + model.joints[k].nv] = model.damping[model.joints[k].idx_v]
     made.damping = damping
     for frame in list(model.frames)[1:]:
-        parent = made.getJointId(_last(made, model.names[frame.parentJoint])) if frame.parentJoint else 0
-        made.addFrame(pin.Frame(frame.name, parent, frame.placement, frame.type), False)
+        parent, at = became[frame.parentJoint]
+        made.addFrame(pin.Frame(frame.name, parent, at * frame.placement, frame.type), False)
     return made
-
-
-def _last(model: pin.Model, name: str) -> str:
-    """The last of the joints that a joint has become."""
-    return next(
-        (
-            other
-            for other in reversed(list(model.names))
-            if other[:-2] == name and other[-2:] in ("_X", "_Y", "_Z")
-        ),
-        name,
-    )
 
 
 def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:

@@ -24,7 +24,7 @@ from nacelle.cli.common import (
     write_output_file,
 )
 from nacelle.cli.complete import complete_choices, complete_robots
-from nacelle.cli.inputs import ModeOption
+from nacelle.cli.inputs import ModeOption, read_quantity
 from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import MAX_PROBLEMS_LISTED, DescriptionError, NacelleError, describe_count, format_count
 from nacelle.progress import task
@@ -281,6 +281,14 @@ def import_command(
             "--platform", help="Body that is the platform; by default chosen automatically, '' for none."
         ),
     ] = None,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            "--tolerance",
+            help="Largest shift of a joint frame that closes rounded loops, such as 0.05mm; by default "
+            "1e-3 of the loops' size.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Convert MJCF, URDF, SDF or SYMORO+ to a description, and list what is lost."""
@@ -295,6 +303,7 @@ def import_command(
         keyframe=keyframe,
         name=name,
         platform=platform,
+        tolerance=None if tolerance is None else read_quantity(tolerance, angle=False),
     )
     done.save(out)
     # Lines are those of the file that was read, or of what was written.

@@ -101,7 +101,7 @@ def _track_results(solver: TrackSolver, rows: Array) -> Array:
     """Where ways end (K, n + 1), with their status, that lead a little on from the states."""
     n = solver.sizes.n
     y, p = rows[:, :n], rows[:, n:]
-    result = solver.solve(y, p, p + _NEAR, TrackRules(_LOOSE, np.ones(n), _EVALUATIONS))
+    result = solver.solve(y, p, p + _NEAR, TrackRules(_LOOSE, np.ones(n), np.ones(p.shape[1]), _EVALUATIONS))
     return np.column_stack([result.y, result.status])
 
 

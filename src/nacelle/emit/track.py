@@ -2,7 +2,8 @@
 
 A step program has the inputs y (n) and p (k) and the outputs dy (n), error () and distances (m): for
 f(y, p) = 0 it computes Newton's step at y, how far f is from zero, and c(y, p), numbers that each fall to
-zero at singularities of a kind. From a solution y_0 at p_0 the driver goes to p_1 in as few parts as it may:
+zero at singularities of a kind, and may have another sign beyond. From a solution y_0 at p_0 the driver goes
+to p_1 in as few parts as it may:
 
     p(t) = (1 - t) p_0 + t p_1,     t <- t + h,     Newton's iteration from the solution at t
 
@@ -11,12 +12,14 @@ Problems, 2004, sections 2.1 and 5.1),
 
     |dy_0| <= 1/2,    |dy_k+1| <= |dy_k| / 4    (lengths in units of the unknowns)
 
-and if no singularity lies within it. That is so where the solutions are nearer to each other than both are
-to one; else c is found at the middle of the part, too, where it lies between those at the ends, as a number
-that falls to zero and rises again does not:
+and if no singularity lies within it: c keeps the signs that it has at y_0, and the solutions, with their
+parameters, are nearer to each other than both are to one; else c is found at the middle of the part, too,
+where it lies between those at the ends, as a number that falls to zero and rises again does not:
 
-    |y(t + h) - y(t)| <= (c(t) + c(t + h)) / 4
+    |(y, p)(t + h) - (y, p)(t)| <= (c(t) + c(t + h)) / 4
     |c_middle - (c(t) + c(t + h)) / 2| + |dy| <= min(c) / 4
+
+No part is longer than two units of the parameters, less than a turn between its ends and its middle.
 
 The iteration there begins between the ends, and ends as soon as this holds: c changes no faster than the
 unknowns, so an iterate will do that is off by its step. Otherwise h is halved; a part that is taken doubles
@@ -47,6 +50,8 @@ FOLLOWED, ROUNDS, BLOCKED = 0, 1, 2
 
 # The longest first step, contraction, part of the distances that a way may be; shortest part of what is left.
 LONGEST, CONTRACTION, NEARNESS, SHORTEST = 0.5, 0.25, 0.25, 2e-3
+# The longest part in units of the parameters: shorter than a turn of angles.
+LONGEST_PART = 2.0
 # Steps that an iteration may take; steps below this part of the units are rounding, in epsilons.
 STEPS, ROUNDING = 8, 1e4
 # A step is the last one where |dy|^2 is below this part of the tolerance, times c: what is left is rounding.
@@ -91,7 +96,7 @@ class TrackResult:
         part: of the way that this is (N,): 1 at its end.
         status: `FOLLOWED`, `ROUNDS` or `BLOCKED` (N,).
         taken: evaluations (N,).
-        distances: of the last certain solution from singularities (N, m).
+        distances: of the last certain solution from singularities (N, m), with the signs of the program.
     """
 
     y: _Array
@@ -106,7 +111,7 @@ class BoundTrack(NamedTuple):
 
     Attributes:
         call: follows it, and returns its status.
-        distances: of the solution from singularities (m,), once it is called.
+        distances: of the solution from singularities (m,), once it is called, with signs.
         taken: evaluations of the last call but for the first and the last of them, a sequence of one.
     """
 
@@ -122,17 +127,20 @@ class TrackRules:
     Attributes:
         tolerance: the error at which a sample is solved.
         units: what the unknowns count in (n,).
+        parameter_units: what the parameters count in (k,); infinite where the unknowns say where all is, as a
+            pose says where the actuators are.
         cap: the most evaluations.
     """
 
     tolerance: float
     units: _Array
+    parameter_units: _Array
     cap: int = 2000
 
     @property
     def weights(self) -> _Array:
-        """What makes unknowns pure numbers (n,)."""
-        return np.ascontiguousarray(1.0 / np.asarray(self.units, dtype=float))
+        """What makes unknowns, and parameters behind them, pure numbers (n + k,)."""
+        return np.ascontiguousarray(1.0 / np.concatenate([self.units, self.parameter_units]))
 
 
 class TrackSolver(ABC):
@@ -215,11 +223,16 @@ class NumpyTrack(TrackSolver):
         return TrackResult(y, part, status, taken, distances)
 
     def _follow(self, y: _Array, p0: _Array, p1: _Array, rules: TrackRules) -> TrackResult:
-        count, weights = len(y), rules.weights
+        count, (weights, parameter_weights) = len(y), np.split(rules.weights, [self.sizes.n])
         near = self._evaluate(y, p0)[2]
+        side = np.where(near < 0.0, -1.0, 1.0)
+        near = side * near
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            span = np.linalg.norm((p1 - p0) * parameter_weights, axis=1)
+            longest = np.where(span > LONGEST_PART, LONGEST_PART / span, 1.0)
         accepted, tentative, further = y.copy(), y.copy(), near.copy()
         status, taken = np.full(count, ROUNDS), np.ones(count, dtype=np.int64)
-        done, size, before, steps = np.zeros(count), np.ones(count), np.zeros(count), np.zeros(count)
+        done, size, before, steps = np.zeros(count), longest.copy(), np.zeros(count), np.zeros(count)
         middle = np.zeros(count, dtype=bool)
         for _ in range(rules.cap):
             s = np.flatnonzero(status == ROUNDS)
@@ -228,6 +241,7 @@ class NumpyTrack(TrackSolver):
             ahead = done[s] + np.where(middle[s], 0.5 * size[s], size[s])
             end = np.where(ahead >= 1.0 - SHORTEST * size[s], 1.0, ahead)
             dy, error, c = self._evaluate(y[s], end[:, None] * p1[s] + (1.0 - end)[:, None] * p0[s])
+            c = side[s] * c
             with np.errstate(invalid="ignore", over="ignore"):
                 length, least = np.linalg.norm(dy * weights, axis=1), c.min(axis=1, initial=np.inf)
                 finite = np.isfinite(length + error + c.sum(axis=1)) & (least > 0.0)
@@ -240,7 +254,9 @@ class NumpyTrack(TrackSolver):
                 straight = contracts & middle[s] & (bend >= length)
                 converged, goes_on = contracts & closed, contracts & ~closed & ~straight & (steps[s] < STEPS)
                 y[s[converged | goes_on]] += dy[converged | goes_on]
-                way = np.linalg.norm((y[s] - accepted[s]) * weights, axis=1)
+                way = np.hypot(
+                    np.linalg.norm((y[s] - accepted[s]) * weights, axis=1), (end - done[s]) * span[s]
+                )
                 close = converged & (way <= NEARNESS * (near[s] + c).min(axis=1, initial=np.inf))
             close &= ~straight
             looked = converged & ~straight & ~close
@@ -256,12 +272,13 @@ class NumpyTrack(TrackSolver):
             doubles = straight | (close & ~middle[s])
             kept = goes_on | (looked & ~middle[s])
             size[s] *= np.where(doubles, 2.0, np.where(kept, 1.0, 0.5))
+            size[s] = np.minimum(size[s], longest[s])
             middle[s] = np.where(goes_on, middle[s], looked)
             steps[s], before[s] = np.where(goes_on, steps[s] + 1.0, 0.0), length
             taken[s] += 1
             blocked = size[s] < SHORTEST * (1.0 - done[s])
             status[s] = np.where(done[s] >= 1.0, FOLLOWED, np.where(blocked, BLOCKED, ROUNDS))
-        return TrackResult(accepted, done, status, taken, near)
+        return TrackResult(accepted, done, status, taken, side * near)
 
 
 @dataclass(frozen=True)
@@ -284,6 +301,7 @@ class TrackLoop:
         near: c at y_0; out at the last certain solution.
         further: room for m numbers.
         weights: one over the units of the unknowns.
+        parameter_weights: one over those of the parameters.
         evaluate: writes the evaluation of the program at y and p.
         tolerance: the error at which a sample is solved.
         rounding: length of steps that are rounding.
@@ -305,6 +323,7 @@ class TrackLoop:
     near: Vector
     further: Vector
     weights: Entries
+    parameter_weights: Entries
     evaluate: Callable[[], None]
     tolerance: str
     rounding: str
@@ -324,14 +343,28 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
     """Write the driver of a sample."""
     zero, one, half, two = (w.number(value) for value in (0.0, 1.0, 0.5, 2.0))
 
-    def length_of(name: str, entry: Callable[[Index], str]) -> str:
+    def squares_of(count: int, entry: Entries, weights: Entries, begin: str) -> str:
         def squares(j: Index, total: str) -> str:
-            part = w.name_value("part", w.real("*", entry(j), a.weights(j)))
+            part = w.name_value("part", w.real("*", entry(j), weights(j)))
             return w.product_sum(part, part, total)
 
-        return w.name_value(name, w.unary("sqrt", w.fold("squares", a.n, zero, squares)))
+        return w.fold("squares", count, begin, squares)
 
-    def smallest(name: str, entry: Callable[[Index], str]) -> str:
+    def length_of(name: str, entry: Entries, begin: str = zero) -> str:
+        return w.name_value(name, w.unary("sqrt", squares_of(a.n, entry, a.weights, begin)))
+
+    def side(of: Entries) -> Entries:
+        """Distances with the signs of the start: positive on its side of singularities."""
+
+        def entry(j: Index) -> str:
+            value, begin = w.name_value("value", of(j)), a.near.get(j)
+            return w.choose(w.real("<", begin, zero), w.real("-", zero, value), value)
+
+        return entry
+
+    here, start, beyond_ = side(a.distances), side(a.near.get), side(a.further.get)
+
+    def smallest(name: str, entry: Entries) -> str:
         def lower(j: Index, total: str) -> str:
             value = w.name_value("value", entry(j))
             return w.choose(w.real("<", value, total), value, total)
@@ -345,9 +378,16 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
     for room in (a.accepted, a.tentative):
         copy(room, a.y, a.n)
     copy(a.further, a.near, a.m)
+    way_of_parameters = squares_of(
+        a.k, lambda j: w.real("-", a.last(j), a.first(j)), a.parameter_weights, zero
+    )
+    span = w.name_value("span", w.unary("sqrt", way_of_parameters))
+    most = w.number(LONGEST_PART)
+    longest = w.choose(w.real(">", span, most), w.real("/", most, span), one)
+    longest = w.name_value("longest", longest)
     with w.rounds("round", a.rounds) as rounds:
         status, taken = rounds.carry("status", ROUNDS, "whole"), rounds.carry("taken", 0, "whole")
-        done, size = rounds.carry("done", zero), rounds.carry("size", one)
+        done, size = rounds.carry("done", zero), rounds.carry("size", longest)
         middle, count = rounds.carry("middle", 0, "bit"), rounds.carry("steps", zero)
         before = rounds.carry("before", zero)
         ahead = w.name_value("ahead", w.real("+", done, w.choose(middle, w.real("*", half, size), size)))
@@ -362,7 +402,7 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
         a.evaluate()
         step = w.load_vector(a.step, a.n)
         length, error = length_of("length", step.get), w.name_value("left", a.error(0))
-        least = smallest("least", a.distances)
+        least = smallest("least", here)
         total = w.fold("total", a.m, error, lambda j, sum_: w.real("+", sum_, a.distances(j)))
         finite = w.combine_bits("&", w.unary("finite", total), w.unary("finite", length))
         finite = w.combine_bits("&", finite, w.real(">", least, zero))
@@ -380,9 +420,9 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
 
         def bend(j: Index) -> str:
             """How far the middle may still be off: above zero where no number falls and rises between."""
-            begin, end_, here = a.near.get(j), a.further.get(j), a.distances(j)
+            begin, end_ = w.name_value("begin", start(j)), w.name_value("other", beyond_(j))
             lower = w.choose(w.real("<", begin, end_), begin, end_)
-            off = w.unary("abs", w.real("-", here, w.real("*", half, w.real("+", begin, end_))))
+            off = w.unary("abs", w.real("-", here(j), w.real("*", half, w.real("+", begin, end_))))
             return w.real("-", w.real("*", w.number(NEARNESS), lower), off)
 
         straight = w.combine_bits("&", middle, w.real(">=", smallest("bend", bend), length))
@@ -393,8 +433,9 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
         with w.where(w.combine_bits("|", goes_on, converged)):
             w.each(a.n, lambda j: a.y.put(j, w.real("+", a.y.get(j), step.get(j))))
         # A part whose ends are near each other is taken, whether it was the whole or its half.
-        way = length_of("way", lambda j: w.real("-", a.y.get(j), a.accepted.get(j)))
-        both = smallest("both", lambda j: w.real("+", a.near.get(j), a.distances(j)))
+        gone = w.name_value("gone", w.real("*", w.real("-", end, done), span))
+        way = length_of("way", lambda j: w.real("-", a.y.get(j), a.accepted.get(j)), w.real("*", gone, gone))
+        both = smallest("both", lambda j: w.real("+", start(j), here(j)))
         near = w.combine_bits("&", converged, w.real("<=", way, w.real("*", w.number(NEARNESS), both)))
         near = w.name_value("near", w.unless(near, straight), "bit")
         looked = w.name_value("looked", w.unless(w.unless(converged, straight), near), "bit")
@@ -424,6 +465,8 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
         kept = w.combine_bits("|", goes_on, w.unless(looked, middle))
         kept = w.combine_bits("|", kept, w.unary("not", rounds.active, "bit"))
         new_size = w.choose(doubles, w.real("*", two, size), w.choose(kept, size, halved))
+        new_size = w.name_value("grown", new_size)
+        new_size = w.choose(w.real("<", new_size, longest), new_size, longest)
         new_size = w.name_value("new_size", new_size)
         arrived = w.name_value("arrived", w.real(">=", new_done, one), "bit")
         blocked = w.real("<", new_size, w.real("*", w.number(SHORTEST), w.real("-", one, new_done)))

@@ -1,6 +1,8 @@
-"""Drake's own elements in URDF and SDF: ball constraints, bushings, tendon constraints, springs.
+"""Drake's own elements in URDF and SDF: constraints, bushings, springs.
 
     drake:ball_constraint       the point p_AP of body_A is the point p_BQ of body_B: a spherical closure
+    drake:weld_constraint       the frames parent and child coincide: a fixed closure
+    drake:distance_constraint   the points P and Q are apart by a distance: a spring where it has a stiffness
     drake:linear_bushing_rpy    springs and dampers between two frames, with which Drake closes loops
     drake:tendon_constraint     lower <= sum a_i q_i + offset <= upper; equal bounds are a coupling
     drake:linear_spring_damper  a spring with a damper between points of two bodies
@@ -26,7 +28,8 @@ from nacelle.spatial.scalar import Array
 
 BALL, BUSHING = "drake:ball_constraint", "drake:linear_bushing_rpy"
 TENDON, SPRING = "drake:tendon_constraint", "drake:linear_spring_damper"
-TAGS = {BALL, BUSHING, TENDON, SPRING}
+WELD, DISTANCE = "drake:weld_constraint", "drake:distance_constraint"
+TAGS = {BALL, BUSHING, TENDON, SPRING, WELD, DISTANCE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +63,12 @@ class DrakeElements:
         Raises:
             DescriptionError: at what is missing or names nothing.
         """
-        readers = {BALL: self._ball, BUSHING: self._bushing, TENDON: self._tendon, SPRING: self._spring}
+        readers = {
+            BALL: self._ball,
+            BUSHING: self._bushing_closure,
+            TENDON: self._tendon,
+            SPRING: self._spring,
+        }
         for element in parent.children:
             if element.tag in readers:
                 readers[element.tag](element)
@@ -84,7 +92,28 @@ class DrakeElements:
         name = self.names.joints.new(f"{parent}-{child}", "ball")
         self.closures.append(Link(name, parent, child, at, child_at, spherical=True, line=element.line))
 
-    def _bushing(self, element: Element) -> None:
+    def _weld(self, element: Element) -> None:
+        ends = [element.first(tag) for tag in ("parent", "child")]
+        names = ["" if end is None else end.get("link") or end.text.strip() for end in ends]
+        (parent, at), (child, child_at) = (self.names.frame(name, element) for name in names)
+        if parent == child:
+            raise element.fault(f"both ends of the constraint are on {parent!r}")
+        name = self.names.joints.new(f"{parent}-{child}", "weld")
+        self.closures.append(Link(name, parent, child, at, child_at, line=element.line))
+
+    def _distance(self, element: Element) -> None:
+        stiffness = _number(element, "stiffness", math.inf)
+        if not math.isfinite(stiffness):
+            raise element.fault(
+                "a constraint holds the distance of two points, which no joint does",
+                "write it as a rod between two ball joints",
+            )
+        bodies, points = self._points(element)
+        length, damping = _number(element, "distance", 0.0), _number(element, "damping", 0.0)
+        name = self.names.joints.new("-".join(bodies), "spring")
+        self.struts.append(Strut(name, bodies, points, stiffness, length, damping))
+
+    def _bushing_closure(self, element: Element) -> None:
         (parent, at), (child, child_at) = self._ends(element, ("frameA", "frameC"))
         force, torque = (_numbers(element, f"{what}_stiffness", 3) for what in ("force", "torque"))
         free = np.flatnonzero(torque == 0.0)

@@ -68,6 +68,20 @@ class Solid:
         return self.mass == 0.0 and not np.any(self.inertia)
 
 
+def combined_solid(first: Solid, second: Solid, X: Pose, shapes: tuple[Shape, ...] = ()) -> Solid:
+    """A body with another one on it, which has the pose X in it and brings shapes with it."""
+    mass = first.mass + second.mass
+    if second.is_massless:
+        return replace(first, shapes=(*first.shapes, *shapes))
+    com = X.R @ second.com + X.p
+    centre = (first.mass * first.com + second.mass * com) / mass if mass else first.com
+    inertia = first.inertia + X.R @ second.inertia @ X.R.T
+    for m, c in ((first.mass, first.com), (second.mass, com)):
+        d = c - centre
+        inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return Solid(mass, centre, 0.5 * (inertia + inertia.T), (*first.shapes, *shapes))
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A shape to draw: "cylinder" (radius, length along z), "box" (edges) or "sphere" (radius), m."""
@@ -263,7 +277,7 @@ class ExchangeReport:
     Attributes:
         steps: what was done without a change of the dynamics.
         losses_by_message: what was left out or changed, with the names of all that each concerns.
-        warnings: what may be meant otherwise, with its place in the file.
+        warnings: what may be meant otherwise, with the line of the file.
     """
 
     steps: list[str] = field(default_factory=list)

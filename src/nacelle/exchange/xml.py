@@ -9,6 +9,7 @@ refused with an error at the place of their element.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ from nacelle.spatial.scalar import Array
 
 _MAX_BYTES = 16_000_000
 _MAX_DEPTH = 200
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _MAX_ELEMENTS = 200_000
 LARGEST_NUMBER = 1e12
 """Numbers beyond this belong to no robot; products of some of them are finite still."""
@@ -122,11 +124,14 @@ def read_bytes(path: Path, what: str, largest: int) -> bytes:
 
 
 def parse_xml(data: bytes, file: str) -> Element:
-    """The root of a document."""
+    """The root of a document; comments may have two hyphens within, which readers of engines accept."""
     reader = _Reader(file)
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
+        plain = _COMMENT.sub(lambda comment: re.sub(rb"[^\n]", b" ", comment[0]), data)
+        if plain != data:
+            return parse_xml(plain, file)
         message = expat.ErrorString(error.code)
         raise file_error(file, f"this is no XML: {message}", "", error.lineno, error.offset + 1) from None
     return reader.roots[0]

@@ -36,7 +36,7 @@ class Entry:
             them.
         at: its inputs at some states, a row each, where they are not named after parts of a state.
         driver: the loop around it: "newton", "rk4", "track" or none.
-        units: what the unknowns of a way that is followed count in.
+        units: what the unknowns of a way that is followed count in, and its parameters behind them.
     """
 
     label: str

@@ -26,6 +26,7 @@ from nacelle.export.states import SampleStates
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import pose_units, unknown_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
 from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_kinematics
 from nacelle.model.robot import Robot
@@ -51,6 +52,8 @@ KINEMATICS_LABELS = (POSE_STEP, CLOSING_STEP, SPHERES, JOINTS, RATES, TWIST)
 
 # How far starts of an iteration are from solutions in reference vectors, rad or robot sizes.
 _AWAY = 1e-2
+# How often they are brought nearer where a leg does not reach that far.
+_HALVINGS = 8
 
 
 def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) -> list[Entry]:
@@ -79,7 +82,7 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
         "q_dot": f"rates of the actuators {drives}; rad/s, m/s",
     }
     m, n = len(robot.actuators), robot.motion.n
-    units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+    of_pose, of_unknowns = pose_units(mechanism), unknown_units(mechanism)
     result: list[Entry] = []
 
     def add(
@@ -106,13 +109,15 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
         title = "pose of the platform from the actuators, in closed form"
         add(SPHERES, title, sphere_kinematics, {"q": (m,)}, at=_actuators)
     else:
-        title = "a step of Newton's iteration for the pose at coordinates of the actuators"
+        title = "step of Newton's iteration for the pose at coordinates of the actuators"
+        units = np.concatenate([of_pose, of_unknowns, np.full(m, np.inf)])
         add_step(POSE_STEP, title, pose_path_step, units, _near_poses)
     if mechanism.unknown_count:
-        title = "a step of Newton's iteration for what the legs leave open at a pose"
-        add_step(CLOSING_STEP, title, closing_path_step, unknown_units(mechanism), _near_unknowns)
+        title = "step of Newton's iteration for what the legs leave open at a pose"
+        units = np.concatenate([of_unknowns, of_pose])
+        add_step(CLOSING_STEP, title, closing_path_step, units, _near_unknowns)
     pose: list[tuple[str, str, Callable[..., Any], dict[str, tuple[int, ...]]]] = [
-        (JOINTS, "the actuators at a pose, reach, and limits", kinematic_model.actuators_within_limits, {}),
+        (JOINTS, "actuators at a pose, reach, and limits", kinematic_model.actuators_within_limits, {}),
         (
             RATES,
             "rates of the actuators from the twist of the platform",
@@ -136,9 +141,15 @@ def _actuators(states: SampleStates) -> Mapping[str, Array]:
 
 
 def _near_poses(states: SampleStates) -> Mapping[str, Array]:
-    """Poses and unknowns near those of the states, and the actuators there."""
+    """Poses and unknowns near those of the states, within reach, and the actuators there."""
+    mechanism = mechanism_of(states.robot)
+    units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
     u = np.concatenate([states.x, states.y], axis=1)
-    away = _AWAY * np.random.default_rng(3).uniform(-1.0, 1.0, u.shape)
+    away = _AWAY * units * np.random.default_rng(3).uniform(-1.0, 1.0, u.shape)
+    step = compile_native(pose_path_step, states.robot)
+    for _ in range(_HALVINGS):
+        distances = step(u + away, states.actuators)["distances"]
+        away[~np.all(np.isfinite(distances) & (distances != 0.0), axis=1)] *= 0.5
     return {"u": u + away, "q": states.actuators}
 
 

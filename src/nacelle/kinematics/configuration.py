@@ -151,8 +151,8 @@ def configuration(
             root_margins.append(())
             continue
         step = None
-        for j in leg.joints if driven is not None else ():
-            if j in driven:
+        for j in leg.joints:
+            if driven is not None and j in driven:
                 known[j, 0] = _within_half_turn(robot.numeric.joints_within_drive_limits[j], driven[j])
                 step = joint_transforms(robot.joints[j], pack([driven[j]]))[0]
         solution = solve_leg(robot, leg, plan.closed_form, poses, step)

@@ -75,7 +75,10 @@ class PoseSearch(BranchSearch):
         solver = compile_native_newton(newton_steps.pose_step, mechanism.robot)
         tracker = compile_native_track(newton_steps.pose_path_step, mechanism.robot)
         units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
-        self.equations = Equations(solver, tracker, units, closed_tolerance(mechanism.robot))
+        closed = closed_tolerance(mechanism.robot)
+        self.equations = Equations(
+            solver, tracker, units, np.full(len(mechanism.robot.actuators), np.inf), closed
+        )
 
     # ---- unknowns and poses
 
@@ -217,7 +220,8 @@ class JointSearch(PoseSearch):
         lengths = [True] * 3 + [False] * (self.size - 3) + [not rotation for rotation in rotations]
         units = np.where(lengths, robot.size, 1.0)
         tracker = compile_native_track(newton_steps.pose_path_step, robot)
-        self.equations = Equations(solver, tracker, units, closed_tolerance(robot))
+        of_actuators = np.full(len(robot.actuators), np.inf)
+        self.equations = Equations(solver, tracker, units, of_actuators, closed_tolerance(robot))
 
     def reference(self) -> Array:
         """Unknowns (unknowns,) at the reference pose."""
@@ -547,7 +551,7 @@ class _ForwardBuffers:
         self._reference = search.reference(), search.reference_actuators()
         (u0, q0), self._u = self._reference, np.zeros(len(self._reference[0]))
         self._u0, self._q0 = np.array(u0, dtype=float), q0.copy()
-        rules = TrackRules(equations.closed, equations.units)
+        rules = TrackRules(equations.closed, equations.units, equations.parameter_units)
         self._way = equations.tracker.bind(self._u0, self._q0, self._q, self._u, rules)
         self._revolute = [k for k, turns in enumerate(robot.revolute_actuators) if turns]
         self._x, self._y = np.array(u0[:nx], dtype=float), np.array(u0[nx:], dtype=float)
@@ -601,7 +605,7 @@ class _ForwardBuffers:
         if quaternion is not None:
             self._x[quaternion] /= math.sqrt(float(self._x[quaternion] @ self._x[quaternion]))
         # A way from the reference passes no singularity, and is far from one where all distances are large.
-        far = guess is None and min(self._way.distances.tolist()) >= _FAR_FROM_SINGULAR
+        far = guess is None and min(map(abs, self._way.distances.tolist())) >= _FAR_FROM_SINGULAR
         return self._x.copy() if far or self._is_regular() else None
 
 

@@ -330,20 +330,20 @@ def body_meshes(body: Body, folder: str) -> list[Mesh]:
         if "mesh" in shape:
             try:
                 meshes.append(_read_shape(shape["mesh"], folder, shape.get("color")))
-            except _UnreadableError as error:
+            except UnreadableMeshError as error:
                 message = f"body {body.name!r}: the mesh {shape['mesh']['file']!r} is not drawn: {error}"
                 warnings.warn(message, DrawingWarning, stacklevel=2)
     return meshes
 
 
-class _UnreadableError(Exception):
+class UnreadableMeshError(Exception):
     """Why a mesh cannot be read."""
 
 
 def _read_shape(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
     reason, _ = mesh_reason(folder, data["file"])
     if reason:
-        raise _UnreadableError(reason)
+        raise UnreadableMeshError(reason)
     path = mesh_path(folder, data["file"])
     stamp = path.stat()
     mesh = _read_mesh(path, stamp.st_mtime_ns, stamp.st_size)
@@ -356,11 +356,20 @@ def _read_shape(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
 
 @lru_cache(maxsize=64)
 def _read_mesh(path: Path, changed: int, size: int) -> Mesh:
-    """Read a file; it is read again when it has changed."""
+    """Read a file to draw it; it is read again when it has changed."""
+    return simplify_mesh(read_mesh_file(path), MAX_TRIANGLES)
+
+
+def read_mesh_file(path: Path) -> Mesh:
+    """Read a file with all its triangles.
+
+    Raises:
+        UnreadableMeshError: if it cannot be read, or trimesh is not installed.
+    """
     try:
         trimesh = importlib.import_module("trimesh")
     except ImportError:
-        raise _UnreadableError(f"meshes need trimesh: {install_command('view')}") from None
+        raise UnreadableMeshError(f"meshes need trimesh: {install_command('view')}") from None
     try:
         # From the open file alone: nothing that it refers to is opened.
         with path.open("rb") as file:
@@ -368,10 +377,10 @@ def _read_mesh(path: Path, changed: int, size: int) -> Mesh:
         points = np.asarray(read.vertices, dtype=float)
         triangles = np.asarray(read.faces, dtype=int)
     except Exception as error:  # a reader of broken files may raise anything
-        raise _UnreadableError(f"it cannot be read: {type(error).__name__}: {error}"[:300]) from None
+        raise UnreadableMeshError(f"it cannot be read: {type(error).__name__}: {error}"[:300]) from None
     if not len(triangles) or not np.all(np.isfinite(points)):
-        raise _UnreadableError("it has no triangles, or points that are not finite")
-    return simplify_mesh(Mesh(points, triangles), MAX_TRIANGLES)
+        raise UnreadableMeshError("it has no triangles, or points that are not finite")
+    return Mesh(points, triangles)
 
 
 # ---- what is drawn of a robot

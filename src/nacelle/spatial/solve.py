@@ -9,6 +9,7 @@ and B - M X is what of B is perpendicular to all columns of Q.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,20 @@ def column_independence(M: Array, scale: Array) -> Scalar:
         smallest = minimum(smallest, length * squares[k])
         columns.clear(k, divide(1.0, length))
     return divide(smallest, largest)
+
+
+def determinant_of_minors(M: Array) -> Scalar:
+    """Det M (n, n) by minors of its last rows: without divisions, so no pivot has to be other than zero."""
+    n = len(M)
+    minors: dict[tuple[int, ...], Scalar] = {(): 1.0}
+    for row in reversed(range(n)):
+        larger: dict[tuple[int, ...], Scalar] = {}
+        for columns in itertools.combinations(range(n), n - row):
+            signs = [M[row, column] if k % 2 == 0 else -M[row, column] for k, column in enumerate(columns)]
+            parts = [minors[columns[:k] + columns[k + 1 :]] for k in range(len(columns))]
+            larger[columns] = sum_of_products(signs, parts)
+        minors = larger
+    return minors[tuple(range(n))]
 
 
 class _Columns:

@@ -238,9 +238,7 @@ def test_a_refusal() -> None:
 def test_without_cupy() -> None:
     with (
         fake_cupy.in_place(None),
-        pytest.raises(
-            DeviceError, match=r"needs CuPy \(.*'nacelle-robotics\[gpu\]'\).*target='jit'"
-        ),
+        pytest.raises(DeviceError, match=r"needs CuPy \(.*'nacelle-robotics\[gpu\]'\).*target='jit'"),
     ):
         cupy()
 

@@ -288,7 +288,7 @@ def test_a_model_that_nothing_holds_floats(tmp_path: Path) -> None:
         ),
         (sdf().replace('type="revolute"', 'type="spline"', 1), "has the type 'spline', which is not read"),
         (sdf().replace("<mass>0.5</mass>", "<mass>half</mass>"), "<mass> must be a number, not 'half'"),
-        (sdf().replace("<inertial>", '<inertial auto="true">', 1), "inertia from shapes (auto) is not read"),
+        (sdf().replace("<inertial>", '<inertial auto="true">', 1), "and none has a volume"),
         ('<sdf><model name="a"/><model name="b"/></sdf>', "the file has 2 models that move"),
         ('<sdf><model name="a"/></sdf>', "the model has no link"),
     ],

@@ -104,6 +104,38 @@ def test_a_floating_root_is_the_platform(tmp_path: Path) -> None:
     assert done.robot.bodies[1].name == "ground"
 
 
+def test_the_child_of_a_floating_joint_of_the_root_is_the_platform(tmp_path: Path) -> None:
+    free = joint_text("free", ("world", "ground"), 'xyz="0 0 1" rpy="0.1 0 0"', kind="floating")
+    floating = nacelle.import_robot(
+        write_file(tmp_path, robot_document(TREE + LOOPS["loop"] + DRIVES)), floating=True
+    )
+    for world in ("", '<link name="world"/>'):
+        path = write_file(tmp_path, robot_document(TREE + LOOPS["loop"] + DRIVES + world + free))
+        done = nacelle.import_robot(path)
+        assert done.robot.motion.coordinates == floating.robot.motion.coordinates
+        assert done.robot.bodies[1].name == "ground"
+        np.testing.assert_allclose(done.robot.reference.p, [0.0, 0.0, 1.0])
+    buoy = link_text("buoy", 1.0, 0.0) + joint_text(
+        "rope", ("ground", "buoy"), 'xyz="0 0 1"', kind="floating"
+    )
+    with pytest.raises(DescriptionError, match="the joint 'rope' is floating, which holds nothing"):
+        nacelle.import_robot(write_file(tmp_path, robot_document(TREE + LOOPS["loop"] + free + buoy)))
+
+
+def test_a_root_beside_the_world_moves_freely(tmp_path: Path) -> None:
+    floor = joint_text("floor", ("world", "slab"), 'xyz="0 0 0"', kind="fixed") + link_text("slab", 9.0, 0.0)
+    done = nacelle.import_robot(write_file(tmp_path, robot_document(TREE + LOOPS["loop"] + DRIVES + floor)))
+    assert "no joint carries the link 'ground': it moves freely" in done.steps
+    assert done.robot.bodies[1].name == "ground"
+
+
+def test_comments_may_have_two_hyphens(tmp_path: Path) -> None:
+    text = robot_document(TREE + "<!-- a -- b\n--->\n" + LOOPS["loop"] + DRIVES)
+    assert nacelle.import_robot(write_file(tmp_path, text)).robot.motion.n == 2
+    with pytest.raises(DescriptionError, match=r"robot\.urdf:\d+:\d+: this is no XML"):
+        nacelle.import_robot(write_file(tmp_path, text.replace("</robot>", "")))
+
+
 def test_a_planar_joint_is_two_slides_and_a_hinge(tmp_path: Path) -> None:
     path = write_file(tmp_path, robot_document(TREE.replace('type="continuous"', 'type="planar"', 1)))
     kinds = [j.kind for j in graph_of(path).joints if j.name.startswith("left_pin")]
@@ -124,7 +156,7 @@ def test_a_planar_joint_is_two_slides_and_a_hinge(tmp_path: Path) -> None:
          "the lower limit 3 is above the upper one 2.5"),
         (robot_document(TREE.replace('"revolute"', '"hinge"', 1)),
          "has the type 'hinge', which URDF does not have"),
-        (robot_document(TREE.replace('"revolute"', '"floating"', 1)), "is floating, which holds nothing"),
+        (robot_document(TREE.replace('"continuous"', '"floating"', 1)), "is floating, which holds nothing"),
         (robot_document(TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', 1)),
          "the axis of <axis> has no direction"),
         (robot_document(TREE.replace('izz="4e-3"', 'izz="4e-2"')),

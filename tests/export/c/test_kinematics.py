@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +21,9 @@ from nacelle.emit.jit.track import Track, compile_track
 from nacelle.emit.track import BLOCKED, FOLLOWED, ROUNDS, NumpyTrack, TrackRules, TrackSolver
 from nacelle.kinematics.branch import pose_units, unknown_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.newton_steps import pose_path_step
+from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
 from nacelle.model.robot import Robot
+from nacelle.tree.actuation import actuator_scales
 from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer, run_executable
 from support.kinematics_fuzz import (
     FLAGS,
@@ -254,14 +257,16 @@ def test_all_targets_follow_alike(name: str) -> None:
     units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
     numpy = NumpyTrack(program, numpy_kernel(program))
     native: TrackSolver = Track(compile_track(program), program)
-    compiled = [CompiledTrack(numpy, units, compiler) for compiler in COMPILERS]
+    of_actuators = np.full(len(robot.actuators), np.inf)
+    both = np.concatenate([units, of_actuators])
+    compiled = [CompiledTrack(numpy, both, compiler) for compiler in COMPILERS]
     start = np.concatenate(mechanism.reference)[None]
     rng = np.random.default_rng(4)
     away = rng.uniform(-1.0, 1.0, (60, len(robot.actuators))) * rng.choice([0.02, 0.3, 1.5], (60, 1))
     q0 = nacelle.inverse_kinematics(robot, mechanism.reference[0], limits=False).q[None]
-    q1 = q0 + away * np.where(robot.revolute_actuators, 1.0, robot.size)
+    q1 = q0 + away * actuator_scales(robot)
     for cap in (400, 7):
-        rules = TrackRules(1e-12, units, cap)
+        rules = TrackRules(1e-12, units, of_actuators, cap)
         results = [
             (r.y, r.status, r.taken, r.distances)
             for r in (s.solve(start, q0, q1, rules) for s in (numpy, native))
@@ -287,7 +292,7 @@ def test_paths_follow_alike(cap: int) -> None:
     q = nacelle.inverse_kinematics(robot, sample_poses(robot, 6, seed=2), limits=False).q
     q[4, 0] += 3.0 * robot.size
     q0 = nacelle.inverse_kinematics(robot, mechanism.reference[0], limits=False).q[None]
-    rules = TrackRules(1e-12, pose_units(mechanism), cap)
+    rules = TrackRules(1e-12, pose_units(mechanism), np.full(6, np.inf), cap)
     first, second = (s.solve(mechanism.reference[0][None], q0, q, rules, follow=True) for s in solvers)
     np.testing.assert_array_equal(first.status, second.status)
     np.testing.assert_array_equal(first.taken, second.taken)
@@ -296,3 +301,47 @@ def test_paths_follow_alike(cap: int) -> None:
     good = first.status == FOLLOWED
     assert np.any(good)
     np.testing.assert_allclose(first.y[good], second.y[good], atol=1e-12)
+
+
+def follow_natively(robot: Robot, function: Callable[..., Any], start: Array, p: tuple[Array, Array]) -> Any:
+    """A way from a solution, in units of 1 but for lengths of poses."""
+    mechanism = mechanism_of(robot)
+    poses = pose_units(mechanism)
+    if function is pose_path_step:
+        units = np.concatenate([poses, unknown_units(mechanism)]), np.full(len(p[0]), np.inf)
+        shapes = {"u": start.shape, "q": p[0].shape}
+    else:
+        units = unknown_units(mechanism), poses
+        shapes = {"y": start.shape, "x": p[0].shape}
+    program = make_program(function, robot, shapes)
+    solver = Track(compile_track(program), program)
+    return solver.solve(start[None], p[0][None], p[1][None], TrackRules(1e-12, *units, 400))
+
+
+def test_a_way_ends_at_a_singularity_behind_which_solutions_go_on() -> None:
+    """Between 0.857 and 0.89 of this way Dymo has no pose; the one at its end has det J of the other sign."""
+    robot = library_robot("dymo")
+    start = np.array([-0.0538207, -0.01558604, 0.3140181])
+    q = np.array([-1.07786523, -0.84815091, -0.75258194]), np.array([-1.01874332, 0.0, -1.31743666])
+    q[0][:] = nacelle.inverse_kinematics(robot, start, limits=False).q
+    result = follow_natively(robot, pose_path_step, start, q)
+    assert result.status[0] == BLOCKED
+    assert 0.8 < result.part[0] < 0.8572
+
+
+def test_a_pose_that_goes_far_takes_its_passive_joints_along() -> None:
+    """Quattro's parallelogram also closes flat: near by in the unknowns, not in the swing."""
+    robot = library_robot("quattro")
+    x = np.array([0.168, 0.307, 0.556, 1.401]), np.array([-0.08, -0.112, -0.856, -0.077])
+    start = np.array([x[0][3], -x[0][3]])
+    result = follow_natively(robot, closing_path_step, start, x)
+    assert result.status[0] == FOLLOWED
+    np.testing.assert_allclose(result.y[0], [x[1][3], -x[1][3]], atol=1e-12)
+
+
+@pytest.mark.parametrize("angle", [1e300, 1e6, 4.0 * np.pi])
+def test_whole_turns_are_turned(angle: float) -> None:
+    """What is known at the ends of a way of many turns says nothing of what is between."""
+    robot = library_robot("quattro")
+    x = np.array([0.0, 0.0, -0.75, 0.0]), np.array([0.0, 0.0, -0.75, angle])
+    assert follow_natively(robot, closing_path_step, np.zeros(2), x).status[0] != FOLLOWED

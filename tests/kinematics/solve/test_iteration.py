@@ -310,7 +310,7 @@ def root_path_step(y: Array, p: Array) -> dict[str, Array]:
 def root_equations() -> Equations:
     step, path = (make_program(f, None, {"y": (1,), "p": (1,)}) for f in (root_step, root_path_step))
     solver, tracker = NumpyNewton(step, numpy_kernel(step)), NumpyTrack(path, numpy_kernel(path))
-    return Equations(solver, tracker, np.ones(1))
+    return Equations(solver, tracker, np.ones(1), np.full(1, np.inf))
 
 
 ROOT = root_equations()

@@ -23,7 +23,7 @@ from nacelle.control.named import controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.c.embedded import BOARDS, FLAGS, WARNINGS
 from nacelle.export.export import Export
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
@@ -208,7 +208,7 @@ def motion_tables(robot: Robot) -> str:
     angle = 2.0 * np.pi * t
     middle, quat_0 = _middle(robot), reference_orientation(mechanism)
     x = np.array([pose_from_coordinates(mechanism, middle + s * way, quat_0) for s in 1.0 - np.cos(angle)])
-    joints = inverse_kinematics(robot, x, limits=False)
+    joints = inverse_kinematics(with_turn_counting(robot), x, limits=False)
     tables = {
         "x": x,
         "y": joints.y,

@@ -247,6 +247,10 @@ static const {real} {function}_weights[{n}] = {{
 {weights}
 }};
 
+static const {real} {function}_parameter_weights[{k}] = {{
+{parameter_weights}
+}};
+
 {head}
 {{
     {real} accepted[{n}];
@@ -277,7 +281,7 @@ def track_source(
         program: inputs y and p, after any that stay the same; outputs the step of y, the error and the
             distances.
         options: how C is written.
-        units: what the unknowns count in (n,).
+        units: what the unknowns count in, and the parameters behind them (n + k,).
 
     Returns:
         The text of each file, by its name: NAME.h, NAME.c, NAME_track.h and NAME_track.c.
@@ -310,6 +314,7 @@ def track_source(
         near=_array_vector(code, "distances"),
         further=_array_vector(code, "further"),
         weights=lambda j: f"{driver}_weights[{j}]",
+        parameter_weights=lambda j: f"{driver}_parameter_weights[{j}]",
         evaluate=lambda: code(
             format_call(interface.name, [*names, "y", "at", "step", "last", "here"], 8) + ";"
         ),
@@ -319,6 +324,10 @@ def track_source(
     )
     results = write_track(code, loop)
     values = [c_constant(1.0 / unit, options.real) for unit in units]
+    weights, parameter_weights = (
+        "\n".join(f"    {', '.join(part[j : j + 4])}," for j in range(0, len(part), 4))
+        for part in (values[: y.size], values[y.size :])
+    )
     common = {"function": driver, "n": y.size, "k": p.size, "m": loop.m, "real": real}
     text = _TRACK.format(
         **common,
@@ -326,7 +335,8 @@ def track_source(
         most=max(loop.m, 1),
         further=f"    {real} further[{loop.m}];\n" if loop.m else "    (void)distances;\n",
         head=head,
-        weights="\n".join(f"    {', '.join(values[j : j + 4])}," for j in range(0, len(values), 4)),
+        weights=weights,
+        parameter_weights=parameter_weights,
         loop=code.text(),
         taken=results.taken,
         status=results.status,

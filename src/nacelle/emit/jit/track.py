@@ -73,7 +73,7 @@ def _text(plan: NativePlan, sizes: TrackSizes, width: int, prefix: str) -> str:
     )
     p = TileVector(t, "%tile", n)
     distances = TileVector(t, "%tile", plan.result + n + 1)
-    stop = "%cap"
+    stop, weights = "%cap", t.shared_row("%weights")
 
     def evaluate() -> None:
         t(f"call void @{prefix}tiles(ptr %tile, i64 1)")
@@ -116,7 +116,8 @@ def _text(plan: NativePlan, sizes: TrackSizes, width: int, prefix: str) -> str:
             distances=distances.get,
             near=near,
             further=further,
-            weights=t.shared_row("%weights"),
+            weights=weights,
+            parameter_weights=lambda j: weights(int(j) + n),
             evaluate=evaluate,
             tolerance=t.argument("tolerance"),
             rounding=t.number(ROUNDING * float(np.finfo(float).eps)),

@@ -34,27 +34,31 @@ and a range of the length one of the leader.
 
 An MJCF file stripped of what is only seen and compiled by `mujoco`, with its names and places.
 
-Names are those that its bodies and joints get in the graph. Meshes, textures, lights, contacts and sensors
-are taken away before. None of it is part of the equations of motion, and all of it may name files that are
-not there. What is taken away is counted; bodies that have their mass from meshes alone are named.
+Names are those that its bodies and joints get in the graph. Textures, lights, contacts, sensors and the
+meshes that give no mass are taken away before. None of it is part of the equations of motion, and all of it
+may name files that are not there. What is taken away is counted. Masses and inertias are MuJoCo's, with all
+settings of its compiler; a mesh that gives a moving body its mass must be there.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import mujoco as mj
 import numpy as np
 
 from nacelle.errors import DescriptionError
+from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.graph import (
     BASE,
     Axis,
     Coupling,
+    Digits,
     ExchangeReport,
     Graph,
     Link,
@@ -75,7 +79,7 @@ from nacelle.spatial.scalar import Array
 
 # Sections that do not count in the dynamics of a robot in the air, and the words for them.
 _SECTIONS = {
-    "asset": "",
+    "extension": "",
     "visual": "",
     "statistic": "",
     "custom": "",
@@ -88,9 +92,11 @@ _FREE_ATTRIBUTES = (
     *("name", "class", "childclass", "user", "range", "ctrlrange", "forcerange", "actuatorfrcrange"),
     *("actrange", "lengthrange"),
 )
-_REFUSED_TAGS = {"composite", "flexcomp", "plugin", "extension", "deformable"}
+_REFUSED_TAGS = {"composite", "flexcomp", "deformable"}
 # Elements that are drawn, or give what is drawn, wherever they are.
-_VISUAL_TAGS = ("light", "camera", "mesh", "material", "texture", "hfield", "skin", "model")
+_VISUAL_TAGS = ("light", "camera", "material", "texture", "hfield", "skin", "model")
+# What may have a plugin, which says what it touches, measures or commands.
+_PLUGIN_TAGS = ("geom", "mesh", "sensor", "actuator", "extension")
 _MESH_TYPES = (mj.mjtGeom.mjGEOM_MESH, mj.mjtGeom.mjGEOM_HFIELD, mj.mjtGeom.mjGEOM_SDF)
 
 
@@ -98,14 +104,15 @@ def rigid_specification(root: Element, report: ExchangeReport) -> mj.MjSpec:
     """MuJoCo's specification of a document without what does not move, which is taken out of the document.
 
     Raises:
-        DescriptionError: if the file has flexible or generated bodies.
+        DescriptionError: if the file has flexible or generated bodies, or the mesh of a mass is missing.
         ValueError: by MuJoCo, if it cannot read the document.
     """
     if root.tag != "mujoco":
         raise root.fault(f"an MJCF file has <mujoco>, not <{root.tag}>, as its outermost element")
     for element in root.all():
-        if element.tag in _REFUSED_TAGS:
-            raise element.fault(f"<{element.tag}> makes bodies that are not rigid or not in the file")
+        for child in element.children:
+            if child.tag in _REFUSED_TAGS or (child.tag == "plugin" and element.tag not in _PLUGIN_TAGS):
+                raise child.fault(f"<{child.tag}> makes bodies that are not rigid or not in the file")
     for element in root.all():
         element.require_finite(_FREE_ATTRIBUTES)
     counts: Counter[str] = Counter()
@@ -115,37 +122,106 @@ def rigid_specification(root: Element, report: ExchangeReport) -> mj.MjSpec:
     root.children = [child for child in root.children if child.tag not in _SECTIONS]
     for element in root.all():
         element.attributes.pop("material", None)
-        element.children = [child for child in element.children if child.tag not in _VISUAL_TAGS]
-        for geom in element.children_named("geom") if element.tag == "default" else ():
-            geom.attributes.pop("mesh", None)
+        element.children = [child for child in element.children if child.tag not in (*_VISUAL_TAGS, "plugin")]
+    meshes = _find_mesh_files(root)
     spec = mj.MjSpec.from_string(text_of(root))
-    _delete_meshes(spec, spec.worldbody, counts)
+    masses = _MeshMasses(root, spec, meshes, counts)
+    masses.delete_others(spec.worldbody, is_static=True)
+    for mesh in spec.meshes:
+        if mesh.name not in masses.used:
+            spec.delete(mesh)
+    if masses.bodies:
+        report.add_step(
+            f"masses of meshes as MuJoCo computes them: {', '.join(dict.fromkeys(masses.bodies))}"
+        )
     for what, count in counts.items():
         if count:
             report.add_loss(f"{what} left out ({count})")
     return spec
 
 
-def _delete_meshes(spec: mj.MjSpec, body: mj.MjsBody, counts: Counter[str]) -> None:
-    """Delete the shapes in other files of a body and of all that it carries, and count them."""
-    for child in body.bodies:
-        _delete_meshes(spec, child, counts)
-    meshes = [geom for geom in body.geoms if geom.type in _MESH_TYPES or geom.meshname or geom.hfieldname]
-    by_shape = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
-    has_inertia = body == spec.worldbody or (body.explicitinertial and not by_shape)
-    what = "meshes"
-    # Without a mass of its own, which is not a number then, a geom has that of its density.
-    if not has_inertia and any(geom.mass != 0.0 and geom.density != 0.0 for geom in meshes):
-        what = f"meshes of the body {body.name!r}, with the mass that they would give it,"
-    counts[what] += len(meshes)
-    for geom in meshes:
-        spec.delete(geom)
+def _find_mesh_files(root: Element) -> dict[str, Element]:
+    """The meshes of a document by their names; files that are there have their absolute paths."""
+    settings: dict[str, str] = {}
+    for compiler in root.children_named("compiler"):
+        settings |= compiler.attributes
+    folder = Path(root.file).parent / (settings.get("meshdir") or settings.get("assetdir", ""))
+    meshes: dict[str, Element] = {}
+    for asset in root.children_named("asset"):
+        for mesh in asset.children_named("mesh"):
+            file = mesh.get("file")
+            if meshes.setdefault(mesh.get("name") or Path(file).stem, mesh) is not mesh:
+                continue
+            if settings.get("strippath") == "true":
+                file = re.split(r"[/\\]", file)[-1]
+            if file and (path := (folder / file).resolve()).is_file():
+                mesh.attributes["file"] = str(path)
+        asset.children = [mesh for mesh in asset.children if mesh in meshes.values()]
+    return meshes
+
+
+@dataclass
+class _MeshMasses:
+    """Which meshes of a specification give mass to a body that moves.
+
+    Attributes:
+        root: the document.
+        spec: the specification.
+        meshes: its meshes by name.
+        counts: of the shapes that are deleted.
+        bodies: names of the bodies that have their mass from meshes.
+        used: names of the meshes that give mass.
+    """
+
+    root: Element
+    spec: mj.MjSpec
+    meshes: dict[str, Element]
+    counts: Counter[str]
+    bodies: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+    def delete_others(self, body: mj.MjsBody, is_static: bool) -> None:
+        """Delete the shapes by meshes that give no mass, of a body and of all that it carries."""
+        compiler = self.spec.compiler
+        by_shape = compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+        never = compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+        has_inertia = never or (body.explicitinertial and not by_shape)
+        # A mass for all bodies is shared by the masses of those that stand still, too.
+        counts_at_rest = compiler.settotalmass > 0.0
+        low, high = compiler.inertiagrouprange
+        for geom in list(body.geoms):
+            if geom.type not in _MESH_TYPES and not geom.meshname and not geom.hfieldname:
+                continue
+            # Without a mass of its own, which is not a number then, a geom has that of its density.
+            gives = geom.mass != 0.0 and geom.density != 0.0 and low <= geom.group <= high
+            if gives and not has_inertia and (counts_at_rest or not is_static):
+                self._require_file(geom, body)
+                self.used.add(geom.meshname)
+                self.bodies.append(body.name)
+            else:
+                self.counts["meshes"] += 1
+                self.spec.delete(geom)
+        for child in body.bodies:
+            self.delete_others(child, is_static and not child.joints)
+
+    def _require_file(self, geom: mj.MjsGeom, body: mj.MjsBody) -> None:
+        """Check that MuJoCo can read the mesh of a body's mass."""
+        name = geom.meshname or geom.hfieldname
+        mesh = self.meshes.get(geom.meshname)
+        geoms = (element for element in self.root.all() if element.tag == "geom")
+        element = mesh or next((g for g in geoms if name in (g.get("mesh"), g.get("hfield"))), self.root)
+        owner = f"the body {body.name!r}" if body.name else "a body without a name"
+        what = f"the mass of {owner} comes from the shape {name!r}"
+        if mesh is None or geom.type in (mj.mjtGeom.mjGEOM_HFIELD, mj.mjtGeom.mjGEOM_SDF):
+            raise element.fault(f"{what}, which is no mesh of the file", "give the body an <inertial>")
+        file = mesh.get("file")
+        if file and not (Path(file).is_absolute() and Path(file).is_file()):
+            raise element.fault(
+                f"{what}, and there is no file {file!r}", "put the file there, or give the body an <inertial>"
+            )
 
 
 # ---- compiled
-
-
-_MESH_HINT = "give the bodies whose mass comes from meshes, which are not read, an <inertial>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,17 +267,18 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
         DescriptionError: with the place of what is wrong.
     """
     root = with_includes(read_xml(path), path.parent)
-    warnings: list[str] = []
+    remarks: list[str] = []
     # Without a listener MuJoCo writes its warnings to a file in the current folder.
-    mj.set_mju_user_warning(warnings.append)
+    mj.set_mju_user_warning(remarks.append)
     try:
-        model = rigid_specification(root, report).compile()
+        with warnings.catch_warnings(record=True) as caught:
+            model = rigid_specification(root, report).compile()
     except (ValueError, RuntimeError, mj.FatalError) as error:
-        raise _compile_error(path, str(error), report) from None
+        raise _compile_error(path, str(error)) from None
     finally:
         mj.set_mju_user_warning(None)
-    for warning in warnings:
-        report.add_step(f"MuJoCo warns: {' '.join(str(warning).split())}")
+    for remark in (*remarks, *(str(warning.message) for warning in caught)):
+        report.add_step(f"MuJoCo warns: {' '.join(str(remark).split())}")
     body_names, joint_names = UniqueNames(), UniqueNames()
 
     def name_in_file(kind: mj.mjtObj, number: int) -> str:
@@ -214,14 +291,12 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
     return CompiledMjcf(model, path, root, [BASE, *bodies], joints, body_names, report)
 
 
-def _compile_error(path: Path, error: str, report: ExchangeReport) -> DescriptionError:
+def _compile_error(path: Path, error: str) -> DescriptionError:
     """What MuJoCo says against a file, at its line."""
     text = " ".join(error.split())
     line = re.search(r"line (\d+)", text)
     message = re.sub(r"^(XML )?Error: ", "", text)
-    without_mass = "mjMINVAL" in text and any("with the mass" in loss for loss in report.losses)
-    hint = _MESH_HINT if without_mass else ""
-    return file_error(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
+    return file_error(str(path), f"MuJoCo cannot read it: {message}", "", int(line[1]) if line else 0)
 
 
 def quaternion_rotation(quat_wxyz: Array) -> Array:
@@ -485,6 +560,8 @@ def _motor(read: CompiledMjcf, actuator: int, name: str, joint: int, gear: float
 
 
 _SITE = int(mj.mjtObj.mjOBJ_SITE)
+# Where a weld has the weight of its angular residual.
+_TORQUE_SCALE = 10
 
 
 def read_equalities(read: CompiledMjcf) -> Equalities:
@@ -541,18 +618,23 @@ class Equalities:
         model = self.model
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         data = np.array(model.eq_data[k])
-        is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
+        # A weld whose angular residual has no weight holds a point alone.
+        is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD) and data[_TORQUE_SCALE] != 0.0
         if int(model.eq_objtype[k]) == _SITE:
             at, child_at = self._site_pose(first), self._site_pose(second)
             if not is_weld:
                 at, child_at = Pose(np.eye(3), at.p), Pose(np.eye(3), child_at.p)
             first, second = int(model.site_bodyid[first]), int(model.site_bodyid[second])
-        elif is_weld:
-            at, child_at = Pose(quaternion_rotation(data[6:10]), data[3:6]), Pose(np.eye(3), np.zeros(3))
+        elif int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD):
+            R = quaternion_rotation(data[6:10]) if is_weld else np.eye(3)
+            at, child_at = Pose(R, data[3:6]), Pose(np.eye(3), data[:3])
         else:
             at, child_at = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
         word = "weld" if is_weld else "connect"
         parent, child = self.bodies[first], self.bodies[second]
+        if model.body_mocapid[first] >= 0 or model.body_mocapid[second] >= 0:
+            self.report.add_loss(f"the equality {own_name or k} left out: a user moves its mocap body")
+            return
         name = self.names.new(own_name or f"{parent}-to-{child}", f"{word}{k}")
         line = self.read.equality(k).line
         self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
@@ -682,8 +764,28 @@ class _Reader:
             struts=tuple(equalities.struts),
             free_bodies=self.free_bodies,
             shapes=self._shapes(0),
+            digits=_digits(self.read.root),
+            other_starts=tuple(self._starts()),
             report=self.report,
         )
+
+    def _starts(self) -> list[dict[str, Array]]:
+        """Coordinates of hinges, slides and balls in the drawn pose and in all keyframes."""
+        model, width = self.model, {_BALL: 4, _FREE: 0}
+        indices = {
+            self.joints[j]: slice(q, q + width.get(int(model.jnt_type[j]), 1))
+            for j, q in enumerate(model.jnt_qposadr)
+        }
+        balls = {self.joints[j] for j in range(model.njnt) if int(model.jnt_type[j]) == _BALL}
+        starts = [qpos for qpos in (model.qpos0, *model.key_qpos) if not np.array_equal(qpos, self.qpos)]
+        return [
+            {
+                name: _quat_xyzw(qpos[entries]) if name in balls else np.array(qpos[entries])
+                for name, entries in indices.items()
+                if entries.start < entries.stop
+            }
+            for qpos in starts
+        ]
 
     def _gravity(self) -> Array:
         """The acceleration of gravity, zero where it is switched off."""
@@ -724,8 +826,7 @@ class _Reader:
         at = pose @ here
         q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         if int(model.jnt_type[joint]) == _BALL:
-            w, x, y, z = self.qpos[q : q + 4]
-            quat = np.array([x, y, z, w]) / np.linalg.norm([x, y, z, w])
+            quat = _quat_xyzw(self.qpos[q : q + 4])
             if model.jnt_stiffness[joint] or model.dof_frictionloss[v] or model.jnt_limited[joint]:
                 self.report.add_loss(f"spring, dry friction or limit of the ball joint {name!r} left out")
             return Link(
@@ -780,6 +881,26 @@ class _Reader:
             for what in ("damping", "armature", "frictionloss"):
                 if int(model.jnt_type[joint]) == _FREE and np.any(getattr(model, f"dof_{what}")[v : v + 6]):
                     lost(f"{what} of the free joint {self.joints[joint]!r} left out")
+
+
+def _quat_xyzw(quat_wxyz: Array) -> Array:
+    """A quaternion of unit length in the order x y z w."""
+    w, x, y, z = quat_wxyz / np.linalg.norm(quat_wxyz)
+    return np.array([x, y, z, w])
+
+
+def _digits(root: Element) -> Digits:
+    """The last digits of frames; euler angles and axes with an angle are in the unit of the file."""
+    elements = list(frame_elements(root))
+
+    def digit(*names: str) -> float:
+        return last_digit(
+            word for element in elements for name in names for word in element.get(name).split()
+        )
+
+    in_radians = any(element.get("angle") == "radian" for element in root.children_named("compiler"))
+    angle = digit("euler", "axisangle") * (1.0 if in_radians else math.radians(1.0))
+    return Digits(digit("pos", "anchor"), max(angle, digit("quat", "axis", "xyaxes", "zaxis")))
 
 
 def _joined_numbers(values: Array) -> str:

@@ -11,20 +11,29 @@ in all of them, lengths and angles in units of their last digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import qr
 
-from nacelle.errors import DescriptionError
+from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
 from nacelle.exchange.graph import BASE, Graph, Link
-from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, row_scale, scaled_closures
+from nacelle.kinematics.mechanism.assembly import (
+    Assembly,
+    assemble,
+    is_beyond_limits,
+    rate_scale,
+    row_scale,
+    scaled_closures,
+)
 from nacelle.kinematics.mechanism.far_assembly import (
     Configuration,
     FarClosing,
     close_from_far,
+    close_near,
     sample_near,
 )
 from nacelle.kinematics.mechanism.regularised import (
@@ -39,14 +48,18 @@ from nacelle.model.robot import Robot
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+from nacelle.tree.closure import NumberClosures
+from nacelle.tree.spanning_tree import NumericTree
 
 # Singular values below this part of the largest are digits of a file of which no digits are known.
 RANK = 1e-5
 # How many times the rounding of frames singular values may be that it makes; bounds of such a rank.
 _ROUNDING, _EXACT_RANK, _LARGEST_RANK = 30.0, 1e-9, 1e-3
 # The largest shift of a frame, over the robot's size, and the gap that a pose counts as closed with before
-# it.
-_TOLERANCE, _CLOSED_BEFORE = 1e-3, 1e-4
+# it, or how many of the file's last digits.
+_TOLERANCE, _CLOSED_BEFORE, _ROUNDED_GAP = 1e-3, 1e-4, 10.0
+# How far a pose is from a singular one, rad or over the size.
+_AWAY_FROM_SINGULARITY = 0.3
 # A gap of so many times the largest correction is worth a try; corrections that a message still names.
 _NEAR, _NAMED = 5.0, (3.0, 10.0)
 # Weights of rotations against shifts, whatever the digits of a file are.
@@ -79,7 +92,7 @@ class AssembledGraph:
 
     def name_in_file(self, name: str) -> str:
         """The name in the graph of a joint of the robot."""
-        return next((own for own, full in self.description.joints.items() if full == name), name)
+        return next((key for key, full in self.description.joints.items() if full == name), name)
 
     def at(self, assembly: Assembly) -> AssembledGraph:
         """The same in another configuration."""
@@ -134,12 +147,12 @@ def assemble_graph(graph: Graph) -> AssembledGraph:
     Raises:
         DescriptionError: if they do not close, or nothing moves.
     """
-    found = describe_robot(graph)
-    if found.assembly.open:
-        found = _close_from_far(found, 0.0)
-        if found.assembly.open:
-            raise _open_error(found, "the loops do not close near the assembly")
-    return found.at(found.assembly)
+    candidate = describe_robot(graph)
+    if candidate.assembly.open:
+        candidate = _close_from_far(candidate, 0.0)
+        if candidate.assembly.open:
+            raise _open_error(candidate, "the loops do not close near the assembly")
+    return candidate.at(candidate.assembly)
 
 
 def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
@@ -149,9 +162,9 @@ def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
     return tuple(names[0] for names in singles if names)
 
 
-def _open_error(found: AssembledGraph, what: str, hint: str = "") -> DescriptionError:
-    graph = found.graph
-    gaps = {found.name_in_file(name): gap for name, gap in found.assembly.open.items()}
+def _open_error(candidate: AssembledGraph, what: str, hint: str = "") -> DescriptionError:
+    graph = candidate.graph
+    gaps = {candidate.name_in_file(name): gap for name, gap in candidate.assembly.open.items()}
     lines = [closure.line for closure in graph.closures if closure.name in gaps]
     text = ", ".join(f"{name} {gap}" for name, gap in list(gaps.items())[:6]) + (
         ", ..." if len(gaps) > 6 else ""
@@ -175,7 +188,15 @@ def with_closed_loops(graph: Graph, tolerance: float | None = None) -> Graph:
     Raises:
         DescriptionError: if the loops do not close, or only with a larger change.
     """
-    parts = [_close_loops(part, tolerance) for part in loop_components(graph)]
+    parts: list[ClosedLoops] = []
+    problems: list[Problem] = []
+    for part in loop_components(graph):
+        try:
+            parts.append(_close_loops(part, tolerance))
+        except DescriptionError as error:
+            problems += error.problems
+    if problems:
+        raise DescriptionError(problems)
     by_name = {link.name: link for part in parts for link in part.graph.links}
     corrections = [correction for part in parts for correction in part.corrections]
     if corrections:
@@ -212,9 +233,9 @@ def loop_components(graph: Graph) -> list[Graph]:
             bodies.insert(0, carrier[bodies[0]].parent)
         return bodies
 
-    moved = {joint.name: joint.child for joint in graph.joints}
+    children = {joint.name: joint.child for joint in graph.joints}
     loops = [set(path(closure.parent)) ^ set(path(closure.child)) for closure in graph.closures]
-    coupled = [{moved[name] for name in (c.joint, *c.follows)} for c in graph.couplings]
+    coupled = [{children[name] for name in (c.joint, *c.follows)} for c in graph.couplings]
     chains = [sorted(bodies) for bodies in (*loops, *coupled)]
     pieces = connected_components(list(graph.bodies), [pair for chain in chains for pair in pairwise(chain)])
     result = []
@@ -281,9 +302,11 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
     """Close the loops of a graph, and correct its frames where they are rounded."""
     loops = describe_robot(graph)
     largest = _TOLERANCE if tolerance is None else tolerance / loops.robot.size
-    is_far = bool(loops.assembly.open)
+    is_far = bool(loops.assembly.open) or _is_closed_beyond_limits(loops, largest)
     if is_far:
-        loops = _close_from_far(loops, min(largest, _CLOSED_BEFORE))
+        loops = _close_from_far(
+            loops, min(largest, max(_CLOSED_BEFORE, _ROUNDED_GAP * _relative_digits(loops)))
+        )
     robot, state = loops.robot, loops.assembly.closures
     gap = float(np.max(np.abs(state.residual) / row_scale(robot), initial=0.0))
     if loops.assembly.open and gap > _NEAR * max(_NAMED) * largest:
@@ -292,15 +315,18 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
             "the loops do not close, neither from the pose of the file nor from others; in the nearest one",
             "check which frames coincide, or give a nearer pose: a keyframe in MJCF, 'assembly' with a URDF",
         )
-    digits = max(graph.digits.length / robot.size, graph.digits.angle)
-    rank = min(max(_ROUNDING * max(gap, digits), _EXACT_RANK), _LARGEST_RANK)
+    rank = min(max(_ROUNDING * max(gap, _relative_digits(loops)), _EXACT_RANK), _LARGEST_RANK)
+    near = sample_near(robot, loops.assembly, rank, _AWAY_FROM_SINGULARITY)
+    regular = _regular_neighbour(loops, rank, near)
+    if regular is not None:
+        loops, state, is_far = replace(loops, assembly=regular), regular.closures, True
     s = np.linalg.svd(scaled_closures(robot, state), compute_uv=False)
     rounded = bool(np.any((s > _EXACT_RANK * s[0]) & (s < rank * s[0]))) if s.size else False
     if not loops.assembly.open and not rounded:
         # Where the pose of the file is near enough, coordinates are chosen first, and then hold it.
         return ClosedLoops(loops.at(loops.assembly).graph if is_far else graph)
     loops = loops.at(loops.assembly)
-    options = _correction_options(loops, rank)
+    options = _correction_options(loops, rank, near)
     change = regularise_geometry(robot, loops.assembly, replace(options, largest=largest))
     if change is not None:
         return _with_correction(loops, change)
@@ -325,21 +351,55 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
     )
 
 
-def _close_from_far(found: AssembledGraph, near: float) -> AssembledGraph:
+def _regular_neighbour(loops: AssembledGraph, rank: float, near: Sequence[Assembly]) -> Assembly | None:
+    """Of configurations near a singular one the best; None where it has no more motions than they."""
+    robot, here = loops.robot, loops.assembly
+    mobility = null_space_of_rows(scaled_closures(robot, here.closures), rank).shape[1]
+    fewer = {
+        k: count
+        for k, assembly in enumerate(near)
+        if (count := null_space_of_rows(scaled_closures(robot, assembly.closures), rank).shape[1]) < mobility
+    }
+    if not fewer or min(fewer.values()) == 0:
+        return None
+    regular = [near[k] for k, count in fewer.items() if count == min(fewer.values())]
+    loops.graph.report.add_step(
+        f"the pose of the file is singular, with {mobility} motions of loops where others have "
+        f"{min(fewer.values())}: assembled in a pose next to it"
+    )
+    return min(regular, key=lambda assembly: is_beyond_limits(robot, assembly.q_tree))
+
+
+def _relative_digits(candidate: AssembledGraph) -> float:
+    """The last digit of a file, over the robot's size or in rad."""
+    return max(candidate.graph.digits.length / candidate.robot.size, candidate.graph.digits.angle)
+
+
+def _is_closed_beyond_limits(loops: AssembledGraph, largest: float) -> bool:
+    """Whether the pose of the file is open, and the nearest closed one beyond limits of joints."""
+    robot = loops.robot
+    if not is_beyond_limits(robot, loops.assembly.q_tree):
+        return False
+    residual = NumberClosures(robot).state(NumericTree(robot).motion(*loops.starts()[0])).residual
+    return bool(np.max(np.abs(residual) / row_scale(robot), initial=0.0) > largest)
+
+
+def _close_from_far(candidate: AssembledGraph, near: float) -> AssembledGraph:
     """The nearest configuration from all starts; its gap is not zero where frames are rounded."""
-    digits = max(found.graph.digits.length / found.robot.size, found.graph.digits.angle)
-    rank = min(max(_ROUNDING * digits, 1e-12), _LARGEST_RANK)
-    assembly = close_from_far(found.robot, found.starts(), FarClosing(rank, near))
+    rank = min(max(_ROUNDING * _relative_digits(candidate), 1e-12), _LARGEST_RANK)
+    assembly = close_from_far(candidate.robot, candidate.starts(), FarClosing(rank, near))
     if assembly.open and rank > 1e-12:
-        exact = close_from_far(found.robot, [(assembly.platform, assembly.q_tree)], FarClosing())
+        exact = close_near(candidate.robot, (assembly.platform, assembly.q_tree))
         assembly = assembly if exact.open else exact
-    return replace(found, assembly=assembly)
+    return replace(candidate, assembly=assembly)
 
 
-def _correction_options(found: AssembledGraph, rank: float) -> CorrectionOptions:
+def _correction_options(
+    candidate: AssembledGraph, rank: float, near: Sequence[Assembly]
+) -> CorrectionOptions:
     """Which rates the closures leave independent at a generic configuration, and weights by digits."""
-    robot, digits = found.robot, found.graph.digits
-    states = [found.assembly.closures, *sample_near(robot, found.assembly, rank)]
+    robot, digits = candidate.robot, candidate.graph.digits
+    states = [assembly.closures for assembly in (candidate.assembly, *near)]
     null_spaces = [null_space_of_rows(scaled_closures(robot, state), rank) for state in states]
     N = min(null_spaces, key=lambda basis: basis.shape[1])
     held = np.zeros(len(rate_scale(robot)), dtype=bool)
@@ -369,8 +429,10 @@ def _with_correction(loops: AssembledGraph, change: LoopClosingCorrection) -> Cl
         key = f"frame_{frame.side}"
         X: Pose = getattr(change.robot.joints[frame.joint], key) @ getattr(joint, key).inverse()
         link = links[joint.name]
-        end = {"at": X @ link.at} if frame.side == "predecessor" else {"child_at": X @ link.child_at}
-        links[joint.name] = replace(link, **end)
+        is_first = frame.side == "predecessor"
+        links[joint.name] = (
+            replace(link, at=X @ link.at) if is_first else replace(link, child_at=X @ link.child_at)
+        )
         before = moves.get(link.name, JointCorrection(link.name, 0.0, 0.0))
         moves[link.name] = JointCorrection(
             link.name, max(before.length, frame.length), max(before.angle, frame.angle)
@@ -381,7 +443,9 @@ def _with_correction(loops: AssembledGraph, change: LoopClosingCorrection) -> Cl
         joints=tuple(by_name[link.name] for link in graph.joints),
         closures=tuple(by_name[link.name] for link in graph.closures),
     )
-    return ClosedLoops(assemble_graph(graph).graph, tuple(moves.values()))
+    closed = close_near(change.robot, (loops.assembly.platform, loops.assembly.q_tree))
+    corrected = replace(loops, graph=graph, robot=change.robot)
+    return ClosedLoops(corrected.at(closed).graph, tuple(moves.values()))
 
 
 def _micro(value: float, unit: str) -> str:

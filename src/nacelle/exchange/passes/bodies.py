@@ -18,9 +18,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Shape, Solid, Strut
+from nacelle.exchange.graph import (
+    BASE,
+    Axis,
+    Graph,
+    Link,
+    RotationDamper,
+    Shape,
+    Strut,
+    combined_solid,
+)
 from nacelle.exchange.passes.roots import subtree_bodies
+from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
+
+# The distance of two frames on one body, over the size, that a closure between them may have by rounding.
+_APART = 1e-3
+
 
 # ---- welded bodies become one
 
@@ -44,9 +58,22 @@ def without_fixed_joints(graph: Graph) -> Graph:
 
 
 def _without_self_closures(graph: Graph) -> Graph:
-    """The graph without closures and springs that have both ends on one body."""
+    """The graph without closures and springs that have both ends on one body.
+
+    Raises:
+        DescriptionError: at a closure whose ends are apart there.
+    """
     self_closures = [c for c in graph.closures if c.parent == c.child]
     for closure in self_closures:
+        apart = _distance_on_body(closure)
+        if apart > _APART * graph.size:
+            raise file_error(
+                graph.file,
+                f"the closure {closure.name!r} holds two frames together that are on one body, "
+                f"{closure.parent!r}, and {1e3 * apart:.3g} mm apart",
+                "check on which bodies its frames are",
+                closure.line,
+            )
         graph.report.add_step(
             f"the closure {closure.name!r} has both ends on {closure.parent!r} and is left out"
         )
@@ -56,6 +83,16 @@ def _without_self_closures(graph: Graph) -> Graph:
         struts=tuple(strut for strut in graph.struts if strut.bodies[0] != strut.bodies[1]),
         dampers=tuple(damper for damper in graph.dampers if damper.bodies[0] != damper.bodies[1]),
     )
+
+
+def _distance_on_body(closure: Link) -> float:
+    """How far the ends of a closure on one body are apart (m), as far as its type holds them together."""
+    between = closure.child_at.p - closure.at.p
+    for axis in closure.axes:
+        if not axis.turns:
+            direction = closure.at.R @ axis.direction
+            between = between - direction * (direction @ between)
+    return float(np.linalg.norm(between))
 
 
 def _with_held_joints_fixed(graph: Graph) -> Graph:
@@ -116,7 +153,7 @@ def _merge_body(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
     if keeper == BASE:
         base_shapes = (*base_shapes, *shapes)
     else:
-        bodies[keeper] = _combined_solid(bodies[keeper], solid, X, shapes)
+        bodies[keeper] = combined_solid(bodies[keeper], solid, X, shapes)
     return replace(
         graph,
         bodies=bodies,
@@ -126,19 +163,6 @@ def _merge_body(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
         dampers=tuple(_reattach_damper(damper, body, keeper) for damper in graph.dampers),
         shapes=base_shapes,
     )
-
-
-def _combined_solid(first: Solid, second: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
-    mass = first.mass + second.mass
-    if second.is_massless:
-        return replace(first, shapes=(*first.shapes, *shapes))
-    com = X.R @ second.com + X.p
-    centre = (first.mass * first.com + second.mass * com) / mass if mass else first.com
-    inertia = first.inertia + X.R @ second.inertia @ X.R.T
-    for m, c in ((first.mass, first.com), (second.mass, com)):
-        d = c - centre
-        inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
-    return Solid(mass, centre, 0.5 * (inertia + inertia.T), (*first.shapes, *shapes))
 
 
 def _reattach_link(joint: Link, body: str, keeper: str, X: Pose) -> Link:

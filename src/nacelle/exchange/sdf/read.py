@@ -28,13 +28,16 @@ from pathlib import Path
 
 import numpy as np
 
+from nacelle.exchange import shape_mass
 from nacelle.exchange.closing import loop_hints
+from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.drake import TAGS as DRAKE_TAGS
 from nacelle.exchange.drake import DrakeElements, NamesInFile
 from nacelle.exchange.graph import (
     BASE,
     Axis,
     Coupling,
+    Digits,
     ExchangeReport,
     Graph,
     Link,
@@ -42,6 +45,7 @@ from nacelle.exchange.graph import (
     Shape,
     Solid,
     UniqueNames,
+    combined_solid,
 )
 from nacelle.exchange.tree import massless_bodies, split_axes, with_spanning_tree
 from nacelle.exchange.xml import (
@@ -53,6 +57,7 @@ from nacelle.exchange.xml import (
     unit_direction,
 )
 from nacelle.model.joint import Interval
+from nacelle.scene.geometry import UnreadableMeshError, read_mesh_file
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
@@ -633,9 +638,20 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
         struts=tuple(drake.struts),
         floating=None if floating is None else bodies[floating],
         pose=identity() if floating is None else frames.pose(floating),
+        digits=_digits(model),
         report=report,
     )
     return with_spanning_tree(graph)
+
+
+def _digits(model: Element) -> Digits:
+    elements = list(frame_elements(model))
+    poses = [element.text.split() for element in elements if element.tag == "pose"]
+    axes = [element.text.split() for element in elements if element.tag == "xyz"]
+    return Digits(
+        last_digit(text for pose in poses for text in pose[:3]),
+        last_digit(text for texts in (*(pose[3:] for pose in poses), *axes) for text in texts),
+    )
 
 
 def _solid(element: Element, report: ExchangeReport) -> Solid:
@@ -648,13 +664,88 @@ def _solid(element: Element, report: ExchangeReport) -> Solid:
         )
         return Solid(1.0, np.zeros(3), np.eye(3), shapes)
     if inertial.get("auto") in ("1", "true"):
-        raise inertial.fault("inertia from shapes (auto) is not read", "write mass and inertia")
+        return replace(_solid_of_collisions(element, inertial), shapes=shapes)
     pose = pose_of(inertial.first("pose"))
     moments = inertial.first("inertia")
     entries = [number_child(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in MOMENTS]
     inertia = pose.R @ symmetric_matrix(np.array(entries)) @ pose.R.T
     solid = Solid(number_child(inertial, "mass", 1.0), pose.p, 0.5 * (inertia + inertia.T), shapes)
     return require_physical(solid, inertial.fault)
+
+
+# Density (kg/m^3) where a file gives none.
+_DENSITY = 1000.0
+
+
+def _solid_of_collisions(link: Element, inertial: Element) -> Solid:
+    """A body by the shapes of its collisions and their densities, scaled to a mass that is given."""
+    density = number_child(inertial, "density", _DENSITY)
+    solid = Solid()
+    for collision in link.children_named("collision"):
+        pose = collision.first("pose")
+        if pose is not None and pose.get("relative_to", link.get("name")) != link.get("name"):
+            raise pose.fault("the shape of a mass must be placed in its link", "leave relative_to out")
+        for geometry in collision.children_named("geometry"):
+            for shape in geometry.children:
+                part = _solid_of_shape(shape, number_child(collision, "density", density))
+                solid = combined_solid(solid, part, pose_of(pose))
+    if solid.mass == 0.0:
+        raise inertial.fault(
+            f"the mass of the link {link.get('name')!r} is that of its collisions, and none has a volume",
+            "write mass and inertia",
+        )
+    scale = number_child(inertial, "mass", solid.mass) / solid.mass
+    return replace(solid, mass=scale * solid.mass, inertia=scale * solid.inertia)
+
+
+def _solid_of_shape(shape: Element, density: float) -> Solid:
+    def triple(tag: str) -> Array:
+        child = shape.first(tag)
+        return np.ones(3) if child is None else finite_numbers(child, child.text, 3, f"<{tag}>")
+
+    radius, length = number_child(shape, "radius", 0.5), number_child(shape, "length", 1.0)
+    if shape.tag == "mesh":
+        return _solid_of_mesh(shape, triple("scale"), density)
+    if shape.tag == "box":
+        return shape_mass.box(triple("size"), density)
+    if shape.tag == "sphere":
+        return shape_mass.ellipsoid(np.full(3, number_child(shape, "radius", 1.0)), density)
+    if shape.tag == "ellipsoid":
+        return shape_mass.ellipsoid(triple("radii"), density)
+    along_z = {"cylinder": shape_mass.cylinder, "capsule": shape_mass.capsule, "cone": shape_mass.cone}
+    if shape.tag in along_z:
+        return along_z[shape.tag](radius, length, density)
+    if shape.tag in ("empty", "plane", "heightmap"):
+        return Solid()
+    raise shape.fault(f"the mass of a shape <{shape.tag}> is not read", "write mass and inertia")
+
+
+def _solid_of_mesh(shape: Element, scale: Array, density: float) -> Solid:
+    uri = child_text(shape, "uri")
+    if shape.first("submesh") is not None:
+        raise shape.fault("the mass of a part of a mesh (<submesh>) is not read", "write mass and inertia")
+    path = _mesh_path(Path(shape.file).parent, uri)
+    if not path.is_file():
+        raise shape.fault(
+            f"a mass comes from the mesh {uri!r}, and there is no file {str(path)!r}",
+            "put the file there, or write mass and inertia",
+        )
+    try:
+        mesh = read_mesh_file(path)
+        order = [0, 2, 1] if np.prod(scale) < 0.0 else [0, 1, 2]
+        return shape_mass.mesh(mesh.points * scale, mesh.triangles[:, order], density)
+    except (UnreadableMeshError, ValueError) as error:
+        raise shape.fault(f"a mass comes from the mesh {uri!r}: {error}", "write mass and inertia") from None
+
+
+def _mesh_path(folder: Path, uri: str) -> Path:
+    """The file of a mesh: below the folder of the document, or of a model or package of that name."""
+    scheme, _, rest = uri.rpartition("://")
+    if scheme in ("model", "package"):
+        name, _, rest = rest.partition("/")
+        above = next((path for path in (folder, *folder.parents) if path.name == name), folder.parent / name)
+        return above / rest
+    return folder / rest
 
 
 def _note_losses(model: Element, frames: Frames, report: ExchangeReport) -> None:

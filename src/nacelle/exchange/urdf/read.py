@@ -24,12 +24,14 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.exchange.closing import closing_pairs, lone_pairs, loop_hints
+from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.drake import TAGS as DRAKE_TAGS
 from nacelle.exchange.drake import DrakeElements, NamesInFile
 from nacelle.exchange.graph import (
     BASE,
     Axis,
     Coupling,
+    Digits,
     ExchangeReport,
     Graph,
     Link,
@@ -178,6 +180,7 @@ def _effort_drives(elements: dict[str, Element], by_name: dict[str, Link]) -> li
         free = element.first("mimic") is None and element.get("independent", "true").lower() != "false"
         if (
             free
+            and name in by_name
             and len(by_name[name].axes) == 1
             and number_attribute(element.first("limit"), "effort", 0.0, math.inf) > 0.0
         ):
@@ -229,6 +232,7 @@ _KNOWN_TAGS = {
     *DRAKE_TAGS,
 }
 _JOINT_TAGS = ("joint", "drake:joint")
+_WORLD = "world"
 _IGNORED_TAGS = {"material", "frame", "fixed_frame", "drake:collision_filter_group"}
 # Links below this mass (kg) are frames: exporters give them a little, which some engines need.
 _NO_MASS = 1e-6
@@ -260,6 +264,7 @@ class _Reader:
         _refuse_macros(root)
         self.elements = _elements_by_name(root, "link")
         self.joint_elements = _elements_by_name(root, *_JOINT_TAGS)
+        self._add_world()
         if not self.elements:
             raise root.fault("the robot has no link")
         side.require_joints(self.joint_elements)
@@ -275,6 +280,22 @@ class _Reader:
         self.joints: list[Link] = []
         # Links of the graph by the names of joints in the file.
         self.joint_by_name: dict[str, Link] = {}
+        # The body that moves freely and its pose.
+        self.free_body = self.bodies[self.base] if self.floating else None
+        self.free_pose = identity()
+
+    def _add_world(self) -> None:
+        """The link `world`, which Drake and Gazebo know without its element."""
+        parents = [
+            parent
+            for joint in self.joint_elements.values()
+            for parent in joint.children_named("parent")
+            if parent.get("link") == _WORLD
+        ]
+        if parents and _WORLD not in self.elements:
+            first = parents[0]
+            element = Element("link", {"name": _WORLD}, first.file, first.line, first.column)
+            self.elements = {_WORLD: element, **self.elements}
 
     def _find_base(self) -> str:
         """The link that no joint has as its child."""
@@ -300,6 +321,7 @@ class _Reader:
         shapes = self.solids.pop(BASE).shapes if BASE in self.solids else ()
         for name, element in self.joint_elements.items():
             self._add_joint(name, element)
+        self._free_lone_root()
         couplings = self._couplings()
         self._note_losses()
         names = NamesInFile(self._frame, self._single_axis_joint, self.joint_names)
@@ -324,8 +346,10 @@ class _Reader:
             closures=tuple(spread),
             couplings=(*couplings, *drake.couplings),
             struts=tuple(drake.struts),
-            floating=self.bodies[self.base] if self.floating else None,
+            floating=self.free_body,
+            pose=self.free_pose,
             shapes=shapes,
+            digits=_digits(self.root),
             report=self.report,
         )
         return with_spanning_tree(graph.with_values(self.side.values(self.joint_by_name)))
@@ -349,9 +373,29 @@ class _Reader:
         link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
         kind = self.side.kinds.get(name) or element.get("type")
         kind = _DRAKE_TYPES.get(kind, kind) if element.tag == "drake:joint" else kind
+        if kind == "floating":
+            self._add_free_body(link, element)
+            return
         joints = self._joint_of_type(link, kind, element)
         self.joint_by_name[name] = joints[-1]
         self.joints += joints
+
+    def _add_free_body(self, link: Link, element: Element) -> None:
+        """The child of a floating joint, which moves freely."""
+        if self.free_body is not None or link.parent != BASE:
+            raise element.fault(
+                f"the joint {link.name!r} is floating, which holds nothing",
+                "one body may float, on the root link, and --floating frees the root link itself",
+            )
+        self.free_body, self.free_pose = link.child, link.at
+
+    def _free_lone_root(self) -> None:
+        """Where the base is the world, another link that no joint carries moves freely, as in Drake."""
+        carried = {link.child for link in self.joints}
+        roots = [name for name, body in self.bodies.items() if body not in carried and body != BASE]
+        if self.base == _WORLD and len(roots) == 1 and self.free_body is None:
+            self.free_body = self.bodies[roots[0]]
+            self.report.add_step(f"no joint carries the link {roots[0]!r}: it moves freely")
 
     def _joint_of_type(self, link: Link, kind: str, element: Element) -> list[Link]:
         """Joints of the graph for one of a type."""
@@ -366,11 +410,6 @@ class _Reader:
             return [replace(link, axes=tuple(axes))]
         if kind == "planar":
             return self._split_joint(replace(link, axes=planar_axes(axis_of(element.first("axis")))))
-        if kind == "floating":
-            raise element.fault(
-                f"the joint {link.name!r} is floating, which holds nothing",
-                "leave it out and import with --floating, which frees the root link",
-            )
         raise element.fault(f"the joint {link.name!r} has the type {kind!r}, which URDF does not have")
 
     def _split_joint(self, link: Link) -> list[Link]:
@@ -384,9 +423,8 @@ class _Reader:
 
     def _zero_poses(self) -> dict[str, Pose]:
         """Poses of all bodies at zero."""
-        floating = self.bodies[self.base] if self.floating else None
-        tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
-        return with_spanning_tree(tree).poses()
+        tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=self.free_body)
+        return with_spanning_tree(replace(tree, pose=self.free_pose)).poses()
 
     def _couplings(self) -> list[Coupling]:
         names = UniqueNames()
@@ -448,7 +486,7 @@ class _Reader:
         leaves = [
             name
             for name, body in self.bodies.items()
-            if body not in parents and body not in ends and self.solids[body].mass < _NO_MASS
+            if body not in {*parents, *ends, BASE} and self.solids[body].mass < _NO_MASS
         ]
         carriers = {link.child: link.parent for link in self.joints if link.kind == "fixed"}
         pairs = [
@@ -484,6 +522,15 @@ class _Reader:
             properties = element.first("joint_properties")
             if any(number_attribute(properties, name, 0.0) for name in ("friction", "damping")):
                 lost("<joint_properties> left out: friction and damping belong into <dynamics>")
+
+
+def _digits(root: Element) -> Digits:
+    lengths: list[str] = []
+    angles: list[str] = []
+    for element in frame_elements(root):
+        (angles if "axis" in element.tag else lengths).extend(element.get("xyz").split())
+        angles += element.get("rpy").split()
+    return Digits(last_digit(lengths), last_digit(angles))
 
 
 def _refuse_macros(root: Element) -> None:

@@ -17,7 +17,8 @@ _HEADER = """\
 //     {name}::Drives q;
 //     if ({name}::has_result(robot.inverse(x, q))) {{   // std::array in and out
 //
-// Nothing is allocated and nothing throws. A call without a result leaves the object, and gives the last result.
+// Nothing is allocated and nothing throws. A call without a result leaves the object as it was, and
+// gives the last result.
 #ifndef {name}_hpp_included
 #define {name}_hpp_included
 
@@ -129,14 +130,14 @@ def kinematics_hpp(package: Package, reals: Sequence[str]) -> str:
     count = geometry_size(package)
     classes = []
     for real in reals:
-        words = {
+        fields = {
             "name": name,
             "real": real,
             "end": "F" if real == "float" and len(reals) > 1 else "",
             "suffix": precision_suffix(real),
             "struct": f"{name}_kinematics{precision_suffix(real)}",
         }
-        classes.append(_CLASS.format(**words, set=_SET.format(**words, count=count) if count else ""))
+        classes.append(_CLASS.format(**fields, set=_SET.format(**fields, count=count) if count else ""))
     return _HEADER.format(
         name=name,
         m=len(robot.actuators),

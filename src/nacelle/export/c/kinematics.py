@@ -351,7 +351,7 @@ def _size(entry: Entry | None, name: str) -> int:
     return next(variable.size for variable in entry.program.outputs if variable.name == name)
 
 
-def _prepared(package: Package) -> list[Entry]:
+def _entries_with_numbers(package: Package) -> list[Entry]:
     """The functions of the kinematics whose numbers are given at run time."""
     entries = [entry for entry in package.entries if entry.label in KINEMATICS_LABELS]
     return [entry for entry in entries if "prepared" in entry.fixed_inputs]
@@ -359,14 +359,14 @@ def _prepared(package: Package) -> list[Entry]:
 
 def geometry_size(package: Package) -> int:
     """How many numbers the kinematics take at run time; 0 where all of them are constants."""
-    if not _prepared(package):
+    if not _entries_with_numbers(package):
         return 0
-    return len(_described(package))
+    return len(_nominal_numbers(package))
 
 
-def _described(package: Package) -> tuple[float, ...]:
-    """These numbers as described."""
-    label = f"{_prepared(package)[0].label}_prepare"
+def _nominal_numbers(package: Package) -> tuple[float, ...]:
+    """These numbers of the description."""
+    label = f"{_entries_with_numbers(package)[0].label}_prepare"
     return next(entry.fixed_inputs["parameters"] for entry in package.entries if entry.label == label)
 
 
@@ -383,7 +383,7 @@ def _prototypes(package: Package, real: str) -> list[str]:
     name, end, struct = package.name, precision_suffix(real), _struct(package, real)
     first = [f"int {name}_kinematics_set{end}({struct} *s, const {real} *parameters);"]
     return [
-        *(first if _prepared(package) else []),
+        *(first if _entries_with_numbers(package) else []),
         f"void {name}_kinematics_reset{end}({struct} *s);",
         f"int {name}_forward{end}({struct} *s, const {real} *q, {real} *x);",
         f"int {name}_inverse{end}({struct} *s, const {real} *x, {real} *q);",
@@ -413,13 +413,13 @@ def kinematics_header(package: Package, reals: Sequence[str], tolerances: Mappin
                 ]
         lines += [
             f"    {real} {entry.label}_prepared[{len(entry.fixed_inputs['prepared'])}];"
-            for entry in _prepared(package)
+            for entry in _entries_with_numbers(package)
         ]
         lines += [f"}} {_struct(package, real)};", "", *_prototypes(package, real), ""]
     about = _REMARK.format(
         name=name,
         cap=CAP,
-        set=_SET_REMARK.format(name=name, joints=JOINTS) if _prepared(package) else "",
+        set=_SET_REMARK.format(name=name, joints=JOINTS) if _entries_with_numbers(package) else "",
         tolerance=" or ".join(f"{_tolerance(package, real, tolerances):g} ({real})" for real in reals),
     )
     return about + "\n".join(header_lines(f"{name}_kinematics_h_included", [], lines))
@@ -438,7 +438,7 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
     nx, ny, m = mechanism.layout.nx, mechanism.unknown_count, len(robot.actuators)
     quaternion = mechanism.layout.quaternion
     function = {"double": ("sqrt", "floor"), "float": ("sqrtf", "floorf")}[real]
-    prepared = {entry.label: f"s->{entry.label}_prepared, " for entry in _prepared(package)}
+    prepared = {entry.label: f"s->{entry.label}_prepared, " for entry in _entries_with_numbers(package)}
 
     def call(label: str, function: str = "") -> str:
         """A call up to its first argument but for what is prepared."""
@@ -521,7 +521,7 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
     reset += "    s->inverse_known = 0;\n" if inverse is not None else ""
     tables = {"reference_x": x, **({"reference_y": y} if ny else {})}
     if prepared:
-        tables["described"] = np.array(_described(package))
+        tables["described"] = np.array(_nominal_numbers(package))
         calls = [f"    {name}_{label}_prepare{end}(parameters, s->{label}_prepared);\n" for label in prepared]
         begin = _SET.format(**common, np=len(tables["described"]), prepare="".join(calls), reset=reset)
     else:

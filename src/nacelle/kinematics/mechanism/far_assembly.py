@@ -46,6 +46,10 @@ _HOMOTOPY, _HOMOTOPY_STEPS = 20, 15
 # exceeded.
 _SPREADS = (0.05, 0.2, 0.5, 1.0, 3.0) * 4
 _STARTS_WITHIN_LIMITS = 6
+# An earlier start, which is nearer, is left for a gap below this part of its own.
+_BETTER = 0.3
+# Configurations near one that are tried.
+_SAMPLES = 4
 # The longest step of a coordinate, rad or over the robot's size.
 _LONGEST = 0.5
 
@@ -84,7 +88,7 @@ def close_from_far(
         if attempt.is_reversed:
             gap += 1.0
         is_closed = gap < max(options.near, 1e-9)
-        if best is None or (gap < best_gap and best_gap > max(options.near, 1e-9)):
+        if best is None or (gap < _BETTER * best_gap and best_gap > max(options.near, 1e-9)):
             best, best_gap = attempt, gap
         if is_closed and not is_beyond_limits(robot, attempt.q):
             best = attempt
@@ -93,8 +97,13 @@ def close_from_far(
         if outside > _STARTS_WITHIN_LIMITS:
             break
     assert best is not None
-    gaps = closure_gaps(robot, best.motion, best.state)
-    return Assembly(best.platform, best.q, best.motion, best.state, gaps)
+    return best.assembly(robot)
+
+
+def close_near(robot: Robot, start: Configuration) -> Assembly:
+    """Close all loops from one configuration, exactly where they can be."""
+    solver = _Solver(robot, FarClosing.rank)
+    return solver.close(solver.at(*start)).assembly(robot)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +116,19 @@ class _Attempt:
     jacobian: Array
     is_reversed: bool
 
+    def assembly(self, robot: Robot) -> Assembly:
+        """The configuration with what it leaves open."""
+        gaps = closure_gaps(robot, self.motion, self.state)
+        return Assembly(self.platform, self.q, self.motion, self.state, gaps)
+
 
 def _attempts(solver: _Solver, starts: Sequence[Configuration], seed: int) -> Iterator[_Attempt]:
-    """Solutions from all starts, one after the other."""
+    """Solutions from all starts, one after the other; without and with coordinates kept within limits."""
     for start in starts:
         yield solver.close(solver.at(*start))
+    bounded = [(platform, solver.within_limits(q)) for platform, q in starts]
+    for start in bounded if solver.has_limits else ():
+        yield solver.close(solver.close(solver.at(*start), is_bounded=True))
     for start in starts:
         attempt = solver.at(*start)
         gap = attempt.residual
@@ -120,10 +137,14 @@ def _attempts(solver: _Solver, starts: Sequence[Configuration], seed: int) -> It
         yield solver.close(attempt)
     rng = np.random.default_rng(seed)
     robot = solver.robot
-    for spread in _SPREADS:
+    for k, spread in enumerate(_SPREADS):
         step = rng.uniform(-spread, spread, robot.platform_nv + robot.nv) * solver.units
         step[: robot.platform_nv] = 0.0
-        yield solver.close(solver.at(*integrate_tree(robot, *starts[0], step)))
+        if k % 2 and solver.has_limits:
+            platform, q = integrate_tree(robot, *bounded[0], step)
+            yield solver.close(solver.close(solver.at(platform, solver.within_limits(q)), is_bounded=True))
+        else:
+            yield solver.close(solver.at(*integrate_tree(robot, *starts[0], step)))
 
 
 class _Solver:
@@ -131,6 +152,19 @@ class _Solver:
         self.robot, self.rank = robot, rank
         self.tree, self.closures = NumericTree(robot), NumberClosures(robot)
         self.scale, self.units = row_scale(robot), rate_scale(robot)
+        # Limits of coordinates (nq,), infinite where there are none.
+        self.lower, self.upper = np.full(robot.nq, -math.inf), np.full(robot.nq, math.inf)
+        for joint, entries in zip(robot.tree_joints, robot.q_slices, strict=True):
+            if joint.nq == 1 and joint.limits:
+                self.lower[entries], self.upper[entries] = joint.limits[0]
+        self.has_limits = bool(np.any(np.isfinite(self.lower) | np.isfinite(self.upper)))
+
+    def within_limits(self, q: Array) -> Array:
+        """Coordinates with those that are beyond limits at their middle, or at a single one."""
+        inside = np.clip(q, self.lower, self.upper)
+        both = np.isfinite(self.lower) & np.isfinite(self.upper) & (inside != q)
+        inside[both] = 0.5 * (self.lower[both] + self.upper[both])
+        return inside
 
     def at(self, platform: Pose, q: Array) -> _Attempt:
         """A configuration, with what it leaves open (rows,) and its Jacobian (rows, rates), without units."""
@@ -140,8 +174,22 @@ class _Solver:
         jacobian = jacobian / self.scale[:, None] * self.units
         return _Attempt(platform, q, motion, state, residual / self.scale, jacobian, is_reversed)
 
-    def close(self, attempt: _Attempt, target: Array | float = 0.0, steps: int = _STEPS) -> _Attempt:
-        """The configuration with the residual that is wanted, or as near to it as the iteration comes."""
+    def close(
+        self,
+        attempt: _Attempt,
+        target: Array | float = 0.0,
+        steps: int = _STEPS,
+        *,
+        is_bounded: bool = False,
+    ) -> _Attempt:
+        """The configuration with a residual, or as near to it as the iteration comes.
+
+        Args:
+            attempt: where it begins.
+            target: the residual.
+            steps: how many at most.
+            is_bounded: whether coordinates stop at their limits.
+        """
         damping, stalled = 1e-3, 0
         for _ in range(steps):
             r = attempt.residual - target
@@ -153,11 +201,12 @@ class _Solver:
             m = min(damping, error * error) if error < 1e-3 else damping
             step = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
             step *= self.units / max(1.0, float(np.max(np.abs(step), initial=0.0)) / _LONGEST)
-            moved = self.at(*integrate_tree(self.robot, attempt.platform, attempt.q, step))
-            new_error = float(np.linalg.norm(moved.residual - target))
+            platform, q = integrate_tree(self.robot, attempt.platform, attempt.q, step)
+            displaced = self.at(platform, np.clip(q, self.lower, self.upper) if is_bounded else q)
+            new_error = float(np.linalg.norm(displaced.residual - target))
             if new_error < error:
                 stalled = stalled + 1 if new_error > 0.99 * error else 0
-                attempt, damping = moved, max(damping / 8.0, 1e-14)
+                attempt, damping = displaced, max(damping / 8.0, 1e-14)
             else:
                 stalled += 1
                 damping = max(damping, 1e-10) * 30.0
@@ -204,14 +253,15 @@ def _smallest_rotation(R: Array, is_aligned: bool) -> Array | None:
     return math.atan2(sine, z) * axis
 
 
-def sample_near(robot: Robot, start: Assembly, rank: float, count: int = 4) -> list[ClosureState]:
-    """Closures at configurations near a closed one, moved along the motions that a rank leaves.
+def sample_near(robot: Robot, start: Assembly, rank: float, distance: float) -> list[Assembly]:
+    """Configurations near a closed one, moved along the motions that a rank leaves, and closed.
 
     Args:
         robot: the robot.
         start: the configuration.
         rank: singular values below this part of the largest do not count.
-        count: how many are tried; those that do not close as well as the start are left out.
+        distance: how far coordinates are moved, rad or over the robot's size; those of four that do not close
+            as well as the start are left out.
     """
     solver, rng = _Solver(robot, rank), np.random.default_rng(3)
     first = solver.at(start.platform, start.q_tree)
@@ -219,10 +269,10 @@ def sample_near(robot: Robot, start: Assembly, rank: float, count: int = 4) -> l
     _, s, Vt = np.linalg.svd(first.jacobian)
     N = Vt[int(np.sum(s > rank * np.max(s, initial=0.0))) :].T
     result = []
-    for _ in range(count if N.shape[1] else 0):
+    for _ in range(_SAMPLES if N.shape[1] else 0):
         step = N @ rng.normal(size=N.shape[1])
-        step *= 0.05 / max(float(np.max(np.abs(step))), 1e-300) * solver.units
-        moved = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
-        if float(np.max(np.abs(moved.residual), initial=0.0)) < near:
-            result.append(moved.state)
+        step *= distance / max(float(np.max(np.abs(step))), 1e-300) * solver.units
+        closed = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
+        if float(np.max(np.abs(closed.residual), initial=0.0)) < near:
+            result.append(closed.assembly(robot))
     return result

@@ -52,11 +52,11 @@ _LARGEST_GAP = 5.0
 # Gaps (over the size, or rad) of frames that are left as they are, and of loops that are closed.
 _CLOSED = 1e-13
 _CONFIRMED = 1e-11
-# Configurations at first for each independent coordinate (of so many: loops are moved together), how many
-# confirm them, how often these are added.
+# Configurations at first for each independent coordinate (loops are moved together: of at most how many),
+# how many confirm them, how often these are added.
 _CONFIGURATIONS = 8
 _MOST_MOTIONS = 6
-_CONFIRMING = 8
+_CONFIRMING = 4
 # How far configurations are from the start: in how many steps of at most how much, rad or over the robot's
 # size.
 _STEPS_OF_WAYS, _STEP_OF_WAYS = (1, 2, 4, 8), 0.15
@@ -220,8 +220,8 @@ def _configurations(
         step = np.where(held, _STEP_OF_WAYS * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
         pose, q = start.platform, start.q_tree
         for n in range(steps):
-            moved = integrate_tree(robot, pose, q, step)
-            new_pose, new_q, _, state = solve_closures(robot, *moved, held, patience=1)
+            displaced = integrate_tree(robot, pose, q, step)
+            new_pose, new_q, _, state = solve_closures(robot, *displaced, held, patience=1)
             is_open = _largest_gap(robot, state.residual) > _LARGEST_GAP * options.largest
             if is_open or _least_action(robot, state, held) < _SINGULAR * regular:
                 break

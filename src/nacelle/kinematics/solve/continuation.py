@@ -55,17 +55,19 @@ class Equations:
         solver: Newton's iteration for y at parameters p.
         tracker: follows solutions y along ways of p (`nacelle.emit.track`).
         units: what the unknowns count in (ny,): the robot's size for lengths, 1 for angles.
+        parameter_units: what the parameters count in (k,), likewise (`TrackRules`).
         closed: what the loops may leave open (`closed_tolerance`).
     """
 
     solver: NewtonSolver
     tracker: TrackSolver
     units: Array
+    parameter_units: Array
     closed: float = CLOSURE_TOLERANCE
 
     def track(self, y: Array, p0: Array, p1: Array, *, follow: bool = False) -> TrackResult:
         """Follow solutions (N, ny) from p0 to p1 (N, k), one by one or along a path."""
-        rules = TrackRules(self.closed, self.units)
+        rules = TrackRules(self.closed, self.units, self.parameter_units)
         threads = cores() if len(p1) > _MANY else 1
         result = self.tracker.solve(y, p0, p1, rules, follow=follow, threads=threads)
         return result if follow else self._finish(result, p1)

@@ -14,11 +14,12 @@ The error is the largest entry of g, lengths over the robot's size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from nacelle.kinematics.branch import branch_determinants, branch_of
 from nacelle.kinematics.configuration import (
     Configuration,
     chart_basis,
@@ -49,10 +50,11 @@ from nacelle.spatial.scalar import (
     dot,
     maximum,
     pack,
+    sign,
     sin,
     sqrt,
 )
-from nacelle.spatial.solve import column_independence, least_squares
+from nacelle.spatial.solve import column_independence, determinant_of_minors, least_squares
 from nacelle.tree.actuation import actuator_transforms, closure_actuators, joint_rate_row, tree_actuator_rates
 from nacelle.tree.rates import ClosureEquations, RightHandSides, rate_equations, solve_rates
 from nacelle.tree.spanning_tree import (
@@ -266,12 +268,31 @@ def _with_unit_joints(robot: Robot, y: Array) -> Array:
 
 @physics(y=unknowns_shape, x=pose_shape)
 def closing_path_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
-    """`loop_closing_step` on a way of poses, with "distances" from singularities of what is iterated."""
+    """`loop_closing_step` on a way of poses, with "distances" from singularities of what is iterated.
+
+    The last has the sign of the determinants of the branch: beyond a singularity another one.
+    """
     x, raw, y = _with_unit_quaternion(robot, x), y, _with_unit_joints(robot, y)
     dy, gaps = _step_and_gaps(robot, y, x)
     dy = [new + step - old for new, step, old in zip(y, dy, raw, strict=True)]
-    squares = compact_form(iterated_distances)(configuration(robot, x, y))
-    return {"dy": pack(dy), "error": _largest(gaps), "distances": pack([sqrt(square) for square in squares])}
+    now = configuration(robot, x, y)
+    squares = compact_form(iterated_distances)(now)
+    side = _side(branch_determinants(now, y)[: branch_of(robot).signs])
+    return {"dy": pack(dy), "error": _largest(gaps), "distances": _distances(squares, side)}
+
+
+def _side(numbers: Iterable[Scalar]) -> Scalar:
+    """The sign of a product of numbers that change theirs at singularities: on the other side of one -1."""
+    side: Scalar = 1.0
+    for number in numbers:
+        side = side * sign(number)
+    return side
+
+
+def _distances(squares: Sequence[Scalar], side: Scalar) -> Array:
+    """Distances from singularities by their squares, the last with the sign of the side."""
+    values = [sqrt(square) for square in squares]
+    return pack([*values[:-1], *(value * side for value in values[-1:])])
 
 
 def pose_and_unknowns_shape(robot: Robot) -> tuple[int]:
@@ -284,7 +305,8 @@ def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """A step of the pose and the unknowns u = [x; y] towards actuator coordinates q, for every robot.
 
     First the unknowns close the loops at x; then the pose goes by J_r (q - q(x, y)), and the unknowns follow
-    it, dy = dy_0 + (dy/dx) dx. "distances" are those of all legs and of the platform from singularities.
+    it, dy = dy_0 + (dy/dx) dx. "distances" are those of all legs and of the platform from singularities, the
+    last with the sign of det J_r^-1 (where it is square) and of the determinants of the legs.
     """
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
@@ -311,10 +333,12 @@ def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
         dy, gaps = _step_and_gaps(robot, y, x, np.asarray(basis @ rates))
         dy = list(y + pack(dy) - u[layout.nx :])
     squares = [*at["margins"], column_independence(J, twist_scales(robot))]
+    numbers = [determinant_of_minors(J)] if len(J) == J.shape[1] else []
+    numbers += list(branch_determinants(now, y)[: branch_of(robot).signs])
     return {
         "dy": pack([*dx, *dy]),
         "error": _largest([*gaps, *_scaled_gaps(robot, gap)]),
-        "distances": pack([sqrt(square) for square in squares]),
+        "distances": _distances(squares, _side(numbers)),
     }
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.emit.track import FOLLOWED, TrackRules
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.branch import branch_of
+from nacelle.kinematics.branch import branch_of, pose_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native, compile_native_newton, compile_native_track
 from nacelle.kinematics.pose_input import SHORTEST_QUATERNION
@@ -242,7 +242,7 @@ def _bind_reference_solver(
     tracker = compile_native_track(newton_steps.closing_path_step, robot)
     (x0, y0), goal = (np.array(part, dtype=float) for part in mechanism.reference), np.zeros(x.shape)
     quaternion = mechanism.layout.quaternion
-    rules = TrackRules(closed_tolerance(robot), step_units(mechanism))
+    rules = TrackRules(closed_tolerance(robot), step_units(mechanism), pose_units(mechanism))
     follow = tracker.bind(y0, x0, goal, y, rules)
     centred = mechanism.centred_angles
 

@@ -223,7 +223,7 @@ class _UnknownSearch(BranchSearch):
         solver: NewtonSolver = compile_native_newton(newton_steps.loop_closing_step, mechanism.robot)
         closed = closed_tolerance(mechanism.robot)
         tracker = compile_native_track(newton_steps.closing_path_step, mechanism.robot)
-        self.equations = Equations(solver, tracker, step_units(mechanism), closed)
+        self.equations = Equations(solver, tracker, step_units(mechanism), pose_units(mechanism), closed)
 
     def nearest_solutions(self, p: Array) -> list[Roadmap]:
         """Solutions of the branch that are nearest to poses (N, nx)."""
