@@ -29,7 +29,7 @@ TITLES = {
 }
 NOT_MEASURED = {
     "Gepetto's toolbox-parallel-robots": (
-        "the wheel 1.2.0 does not start: it imports `pinocchio.casadi`, which the wheel of pin 4.1.0 lacks"
+        "the wheel 1.2.0 does not start: it imports `pinocchio.casadi`, which wheels of pin (3.7 to 4.1) lack"
     ),
     "MuJoCo MJX": "the wheel, mujoco-mjx 3.17, is older than the MuJoCo of the ruler, 4.0; not tried",
     "Brax, placo": "wheels exist; not tried",

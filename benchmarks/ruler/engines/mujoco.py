@@ -1,10 +1,10 @@
 """MuJoCo, from the MJCF.
 
-Loops are `connect` and `weld` equalities with solref = (2 dt, 1), the stiffest spring that MuJoCo allows,
-and solimp 0.9999 at every distance, the stiffest impedance. Newton's solver, dense Jacobian, tolerance 0,
-at most 20 iterations, contacts off. Steps: RK4. Springs, viscous friction and rotors are MuJoCo's; smooth
-Coulomb friction, which MuJoCo does not have, is applied as a force. Forces: mass matrix and bias of MuJoCo,
-with the rows of its equalities.
+Loops are `connect` and `weld` equalities with solref = (2 dt, 1), the shortest time constant that MuJoCo
+admits for a step (`refsafe`), and solimp 0.9999 at every distance, the stiffest impedance. Newton's solver,
+dense Jacobian, tolerance 1e-15, at most 100 iterations, contacts off. Steps: RK4. Springs, viscous friction
+and rotors are MuJoCo's; smooth Coulomb friction, which MuJoCo does not have, is applied as a force. Forces:
+mass matrix and bias of MuJoCo, with the rows of its equalities.
 """
 
 import mujoco as mj

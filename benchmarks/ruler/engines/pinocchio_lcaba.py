@@ -1,8 +1,9 @@
 """Pinocchio's lcaba, the loop-constrained articulated body algorithm; otherwise as pinocchio.py.
 
 Proximal settings: mu 1e-3, accuracy 1e-15 absolute and relative, at most 200 iterations; smaller mu lose
-digits, larger ones do not converge for all robots. Steps: no Baumgarte corrector, with which motions of
-lcaba grow without bound here.
+digits, larger ones do not converge for all robots. Steps: no Baumgarte corrector. In 4.1.0 lcaba ignores it
+for point constraints, and for frames it is left out in every second call with the same `Data`, so that
+motions grow without bound.
 """
 
 import pinocchio as pin
