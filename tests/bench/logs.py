@@ -235,8 +235,10 @@ def base_of(name: str, numbers: tuple[tuple[str, float], ...]) -> BaseParameters
     return base_parameters(built(name, numbers))
 
 
-def clean_log(name: str, seed: int, changes: tuple[tuple[str, float], ...] = ()) -> Log:
-    """The log of a seed without faults."""
+def clean_log(
+    name: str, seed: int, changes: tuple[tuple[str, float], ...] = (), *, ideal: bool = False
+) -> Log:
+    """The log of a seed without faults; from an ideal one noise and quantisation are left out."""
     plant, variant = PLANTS[name], seed % VARIANTS
     run = run_of(name, variant, changes)
     rng = np.random.default_rng([seed, 7])
@@ -245,12 +247,12 @@ def clean_log(name: str, seed: int, changes: tuple[tuple[str, float], ...] = ())
     gain = 1.0 / (plant.torque_constant * plant.gear)
     held = gain * np.stack([run.command[window.start + k : window.stop + k] for k in (-1, 0)])
     current = 0.5 * (held[0] + held[1])
-    noise = plant.force_noise * np.sqrt(np.mean(current**2, axis=0))
+    noise = (0.0 if ideal else plant.force_noise) * np.sqrt(np.mean(current**2, axis=0))
     current = current + noise * rng.normal(size=current.shape)
     held = held + noise * rng.normal(size=current.shape)
     counted, phase = 2.0 * np.pi / _COUNTS, rng.uniform(size=len(plant.legs))
     angle = plant.gear * run.q[window] / counted + 0.3 * rng.normal(size=current.shape)
-    encoder = counted * (np.floor(angle + phase) + 0.5 - phase)
+    encoder = plant.gear * run.q[window] if ideal else counted * (np.floor(angle + phase) + 0.5 - phase)
     columns = {"t": np.arange(len(current)) / RATE}
     for k, leg in enumerate(plant.legs):
         columns |= {f"enc.{leg}": encoder[:, k], f"i.{leg}": current[:, k]}

@@ -7,9 +7,9 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from bench.faults import FAULTS
-from bench.logs import RATE, Model, compiled, excitation
+from bench.logs import RATE, Model, clean_log, compiled, excitation
 from bench.plants import PLANTS, STEP, Plant
-from bench.score import CLEAN, OUTCOMES, scores
+from bench.score import CLEAN, OUTCOMES, identified, scores
 
 
 def _platform_motion(plant: Plant, machine: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,6 +61,14 @@ def test_faults_are_forty_kinds():
     assert len(FAULTS) >= 40
     for name in PLANTS:
         assert sum(name in fault.robots for fault in FAULTS.values()) >= 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTS)
+def test_ideal_logs_leave_nothing(name):
+    """Without noise and quantisation the model explains all but 1e-3 of the forces' variation."""
+    result = identified(clean_log(name, 0, ideal=True))
+    assert np.max(result.fit.relative) < 1e-3
 
 
 @pytest.mark.slow
