@@ -170,7 +170,10 @@ def test_computed_force_palida(capsys, monkeypatch):
 
 
 def test_every_example_is_run():
-    here = Path(__file__).read_text(encoding="utf-8")
+    tests = Path(__file__).parent
+    here = "".join(
+        path.read_text(encoding="utf-8") for path in (Path(__file__), *tests.glob("embedded/*.py"))
+    )
     assert all(str(path.relative_to(FOLDER)) in here for path in FOLDER.rglob("*.py"))
 
 
