@@ -123,7 +123,7 @@ class File:
     def coordinates(self, poses: nacelle.Poses) -> Array:
         """Pinocchio's coordinates of a configuration of the robot."""
         q, zero = self.q, np.zeros(self.model.nv)
-        for _ in range(60):
+        for _ in range(100):
             self.place(q, zero, zero)
             J, _, gaps = self.rows()
             rows, left = [J[: len(gaps)]], [gaps]
@@ -133,7 +133,7 @@ class File:
                 rows.append(X.toActionMatrix() @ self.twist(frame)[2])
                 left.append(_pose_error(X))
             step = np.linalg.lstsq(np.concatenate(rows), -np.concatenate(left), rcond=1e-12)[0]
-            q = pin.integrate(self.model, q, np.clip(step, -0.5, 0.5))
+            q = pin.integrate(self.model, q, step / max(1.0, 2.0 * float(np.max(np.abs(step)))))
             if np.max(np.abs(step)) < 1e-14:
                 break
         self.q = q

@@ -455,6 +455,15 @@ def identify_command(
     cutoff: CutoffOption = None,
     decimation: DecimationOption = None,
     allow: AllowOption = None,
+    estimate: Annotated[
+        str,
+        typer.Option(
+            "--estimate",
+            metavar="FAULT,...",
+            help="Faults of the log to estimate with the parameters: delay, offset, scale, zero, gear; of "
+            "one actuator as scale:left.motor.",
+        ),
+    ] = "",
     held_out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -503,13 +512,15 @@ def identify_command(
         prior=None if prior is None else CadPrior(prior),
         preparation=preparation,
         allow=allow or (),
+        estimate=[name.strip() for name in estimate.split(",") if name.strip()],
     )
     validation = validate(result.estimator, held_out_runs, preparation=preparation) if held_out_runs else None
-    fits = [result.fit, *([] if validation is None else [validation])]
-    if not as_json and not all(fit.ok for fit in fits):
+    is_good = result.ok and (validation is None or validation.ok)
+    if not as_json and not is_good:
         print_parts(identification_parts(result, validation))
-    for fit in fits:
-        raise_for_misfit(fit, allow or ())
+    result.raise_if_wrong(allow or ())
+    if validation is not None:
+        raise_for_misfit(validation, allow or ())
     load = None
     if payload:
         payload_result = identify(
@@ -519,7 +530,7 @@ def identify_command(
             preparation=preparation,
             allow=allow or (),
         )
-        raise_for_misfit(payload_result.fit, allow or ())
+        payload_result.raise_if_wrong(allow or ())
         load = payload_from_runs(
             result.base, result.estimator, payload_result.estimator, carrier_name=on or None
         )
@@ -539,7 +550,7 @@ def identify_command(
         carried = {} if load is None else {"payload": _payload_data(load)}
         print_json(result.data() | validated | carried | files)
         return
-    if all(fit.ok for fit in fits):
+    if is_good:
         print_parts(identification_parts(result, validation))
     if load is not None:
         print_parts(payload_lines(load))

@@ -8,7 +8,7 @@ onshape-to-robot and placo cut a loop open and leave two frames that coincide, `
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 _FRAME = re.compile(r"(closing_.+)_1(_z)?")
 _PAIR = re.compile(r"(.+[-_])(1|2|A|B|a|b)")
@@ -29,6 +29,14 @@ def closing_pairs(names: Collection[str]) -> list[tuple[str, str]]:
 def loop_hints(names: Iterable[str]) -> list[str]:
     """Names in which a word hints at a loop, such as `closedloop1_A` or `loop_closure`."""
     return [name for name in names if _HINTS.search(name)]
+
+
+def hint_message(names: Sequence[str]) -> str:
+    """That names hint at loops which nothing else says."""
+    return (
+        f"the names {', '.join(names[:4])}{', ...' if len(names) > 4 else ''} hint at loops, "
+        "and nothing says which frames coincide"
+    )
 
 
 def lone_pairs(names: Collection[str]) -> list[tuple[str, str]]:

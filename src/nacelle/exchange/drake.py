@@ -65,12 +65,14 @@ class DrakeElements:
         """
         readers = {
             BALL: self._ball,
+            WELD: self._weld,
+            DISTANCE: self._distance,
             BUSHING: self._bushing_closure,
             TENDON: self._tendon,
             SPRING: self._spring,
         }
         for element in parent.children:
-            if element.tag in readers:
+            if element.tag in TAGS:
                 readers[element.tag](element)
         return self
 

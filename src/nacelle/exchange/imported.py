@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 from collections.abc import Collection
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.distribution import install_command
-from nacelle.errors import DescriptionError, Problem
+from nacelle.errors import DescriptionError, NacelleError, Problem
 from nacelle.exchange.description import describe_graph
 from nacelle.exchange.graph import Graph
 from nacelle.exchange.par import read_par
@@ -24,7 +25,7 @@ from nacelle.exchange.passes.motion import (
     without_dependent_motors,
 )
 from nacelle.exchange.passes.platform import with_articulated_platform, with_platform
-from nacelle.exchange.passes.roots import without_floating, without_free_bodies
+from nacelle.exchange.passes.roots import with_leg_bodies, without_floating, without_free_bodies
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.urdf.gepetto import NO_CLOSURE_FILE, read_closure_file
 from nacelle.exchange.urdf.read import read_urdf
@@ -91,7 +92,10 @@ def import_robot(
 
     Raises:
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
+        NacelleError: if the tolerance is not positive.
     """
+    if tolerance is not None and not 0.0 < tolerance < math.inf:
+        raise NacelleError(f"the tolerance is a length above zero, not {tolerance:g} m")
     side = None if closures is None else Path(closures)
     graph = _read_graph(Path(file), side, floating, keyframe)
     return _robot_from_graph(graph if drive is None else with_drives(graph, drive), name, platform, tolerance)
@@ -135,7 +139,7 @@ def _robot_from_graph(
     except DescriptionError as error:
         raise _error_in_file(graph, error) from None
     graph = group_hinges(coordinates.graph, coordinates.joints)
-    description = describe_graph(graph, coordinates.joints, coordinates.axes)
+    description = describe_graph(with_leg_bodies(graph), coordinates.joints, coordinates.axes)
     report = graph.report
     data = description.data
     if name is not None:

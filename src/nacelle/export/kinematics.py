@@ -24,7 +24,7 @@ from nacelle.export.entry import Entry, pose_description, with_preparation
 from nacelle.export.loop import pose_function
 from nacelle.export.states import SampleStates
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.branch import pose_units, unknown_units
+from nacelle.kinematics.branch import pose_step_units, pose_units, unknown_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
@@ -110,7 +110,7 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
         add(SPHERES, title, sphere_kinematics, {"q": (m,)}, at=_actuators)
     else:
         title = "step of Newton's iteration for the pose at coordinates of the actuators"
-        units = np.concatenate([of_pose, of_unknowns, np.full(m, np.inf)])
+        units = np.concatenate([pose_step_units(mechanism), np.full(m, np.inf)])
         add_step(POSE_STEP, title, pose_path_step, units, _near_poses)
     if mechanism.unknown_count:
         title = "step of Newton's iteration for what the legs leave open at a pose"

@@ -8,7 +8,7 @@ Nothing is estimated from data with faults, unless they are allowed by name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,16 @@ from nacelle.identification.estimation.least_squares import (
     ReweightedLeastSquares,
     WeightedLeastSquares,
 )
-from nacelle.identification.validation import Validation, validation
+from nacelle.identification.suspects import (
+    CAUSES,
+    FORCE_CAUSES,
+    EstimatedFault,
+    Suspect,
+    check_causes,
+    estimate_with_faults,
+    find_suspects,
+)
+from nacelle.identification.validation import NOISE_LEVEL_RATIO, Validation, validation
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.results import Plottable
@@ -63,12 +72,14 @@ class Identification(Plottable):
         estimator: after `fit`.
         samples: what it was fitted to.
         findings: what the checks of the measurements found.
+        faults: of the log that were estimated with the parameters and taken back.
     """
 
     robot: Robot
     estimator: Estimator
     samples: tuple[Samples, ...]
     findings: tuple[Findings, ...]
+    faults: tuple[EstimatedFault, ...] = ()
 
     @property
     def base(self) -> BaseParameters:
@@ -90,14 +101,14 @@ class Identification(Plottable):
 
         Args:
             name: its name.
-            force: also where the parameters do not explain the forces (`ok`).
+            force: also where the parameters are wrong (`ok`).
 
         Raises:
-            IdentificationError: if the parameters do not explain the forces, or nothing that can be built has
-                them.
+            IdentificationError: if the parameters do not explain the forces, if a fault of the log has biased
+                them, or if nothing that can be built has them.
         """
         if not force:
-            raise_for_misfit(self.fit)
+            self.raise_if_wrong()
         return identified_robot(self.robot, self.consistent, name=name)
 
     @cached_property
@@ -107,8 +118,33 @@ class Identification(Plottable):
 
     @property
     def ok(self) -> bool:
-        """Whether the parameters explain the forces that they were estimated from."""
-        return self.fit.ok
+        """Whether the parameters explain the forces, and no fault of the log has biased them."""
+        return self.fit.ok and not any(suspect.is_material for suspect in self.suspects)
+
+    @cached_property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Faults of the log that the residuals show, the one that explains most first (`suspects`).
+
+        Those of coordinates are tried where residuals are larger than the noise.
+        """
+        at_noise = bool(np.all(self.fit.ratio <= NOISE_LEVEL_RATIO))
+        estimated = {fault.cause for fault in self.faults}
+        causes = [cause for cause in (FORCE_CAUSES if at_noise else CAUSES) if cause not in estimated]
+        return find_suspects(self.estimator, self.samples, causes)
+
+    def raise_if_wrong(self, allow: Sequence[str] = ()) -> None:
+        """Refuse parameters that are wrong, unless "misfit", "suspect" or "all" is allowed.
+
+        Raises:
+            IdentificationError: if they do not explain the forces, or a fault of the log has biased them.
+        """
+        raise_for_misfit(self.fit, allow)
+        material = [suspect for suspect in self.suspects if suspect.is_material]
+        if material and not {"suspect", "all"} & set(allow):
+            raise IdentificationError(
+                "the log has a fault that makes the parameters wrong (to overrule this, allow: suspect):\n"
+                + "\n".join(suspect.describe() for suspect in material)
+            )
 
     @property
     def excitation(self) -> str:
@@ -121,6 +157,8 @@ class Identification(Plottable):
         """What is not trustworthy, in plain words."""
         estimator = self.estimator
         notes = [self.fit.misfit] if self.fit.misfit else []
+        notes += [fault.describe() for fault in self.faults]
+        notes += [suspect.describe() for suspect in self.suspects]
         notes += [str(finding.problem(part.file)) for part in self.findings for finding in part]
         notes += [
             f"{part.file}: not checked: {reason}" for part in self.findings for reason in part.skipped_checks
@@ -223,6 +261,8 @@ class Identification(Plottable):
                 "parameters": dict(zip(self.consistent.names, self.consistent.values.tolist(), strict=True)),
             },
             "fit": self.fit.data(),
+            "faults": [asdict(fault) for fault in self.faults],
+            "suspects": [asdict(suspect) for suspect in self.suspects],
             "words": self.describe(),
         }
 
@@ -238,11 +278,12 @@ def identify(
     prior: CadPrior | None = None,
     preparation: Preparation | None = None,
     allow: Sequence[str] = (),
+    estimate: Sequence[str] = (),
 ) -> Identification:
     """Identify the base parameters of a robot from measured motion and forces.
 
-    The result is `ok` if the parameters explain the forces; otherwise the first of its `words` says what to
-    check.
+    The result is `ok` if the parameters explain the forces and no fault of the log has biased them; otherwise
+    the first of its `words` say what to check.
 
     Args:
         robot: the robot as described.
@@ -253,11 +294,14 @@ def identify(
         prior: numbers from CAD with their deviations; none if None.
         preparation: how signals are filtered; chosen from the data if None.
         allow: kinds of faults of the data that are overruled; "all" for all of them.
+        estimate: faults of the log that are estimated with the parameters: "delay" of all forces, "offset"
+            and "scale" of forces, "zero" and "gear" of encoders, of all or of one: "scale:left.motor".
 
     Raises:
         MeasurementError: if the data have faults that are not allowed.
         IdentificationError: if the data are too few.
     """
+    causes = check_causes(robot, estimate)
     estimator = _make_estimator(method, prior)
     if estimator.parameters is None:
         estimator.set_params(parameters=base_parameters(robot, assume=assume, shared=shared))
@@ -269,6 +313,9 @@ def identify(
         )
         result.raise_for_errors(allow)
         findings.append(result)
+    if causes:
+        samples, faults = estimate_with_faults(estimator, runs, preparation, causes)
+        return Identification(robot, estimator, tuple(samples), tuple(findings), faults)
     samples = prepare(runs, preparation)
     return Identification(robot, estimator.fit(samples), tuple(samples), tuple(findings))
 

@@ -35,9 +35,9 @@ from nacelle.spatial.scalar import Array
 
 # Lags L of the test of Ljung and Box.
 _LAGS = 10
-# Labels of `describe`: residuals up to this many times the floor are noise; above this R^2 a row is predicted
-# well.
-NOISE_LEVEL_RATIO, GOOD_SCORE = 1.5, 0.95
+# Labels of `describe`: residuals up to this many times the floor are noise; without memory, up to this many
+# times it and above this R^2 a row is predicted well.
+NOISE_LEVEL_RATIO, NEAR_NOISE_RATIO, GOOD_SCORE = 1.5, 3.0, 0.95
 # Forces are not explained if R^2 of all rows together is below the first number. Residuals of a row are
 # small, whatever its R^2, up to the second number times the rms of its force: R^2 says nothing of a force
 # that hardly varies.
@@ -165,15 +165,13 @@ class Validation(Plottable):
             if np.isfinite(ratio) and ratio <= NOISE_LEVEL_RATIO:
                 notes.append(f"{row}: predicted down to the noise (residual {ratio:.2f} times the noise)")
                 continue
-            quality = "predicted well" if relative <= np.sqrt(1.0 - GOOD_SCORE) else "predicted poorly"
+            is_small, is_white = relative <= np.sqrt(1.0 - GOOD_SCORE), self.whiteness[k] >= 0.01
+            near = is_white and not ratio > NEAR_NOISE_RATIO
+            quality = "predicted well" if near else "predicted for the most part"
             times = f", {ratio:.1f} times the noise" if np.isfinite(ratio) else ""
-            memory = (
-                "; the residuals are correlated in time: the model misses a systematic effect"
-                if self.whiteness[k] < 0.01
-                else ""
-            )
-            share = f"residual {100.0 * relative:.1f} % of the force's variation"
-            notes.append(f"{row}: {quality}, {share}{times}{memory}")
+            memory = "" if is_white else "; they are correlated in time: the model misses a systematic effect"
+            share = f"residuals {100.0 * relative:.1f} % of the force's variation"
+            notes.append(f"{row}: {quality if is_small else 'predicted poorly'}, {share}{times}{memory}")
         return notes
 
     def data(self) -> dict[str, Any]:

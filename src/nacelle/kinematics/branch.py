@@ -227,6 +227,17 @@ def unknown_units(mechanism: Mechanism) -> Array:
     return np.where(lengths, mechanism.robot.size, 1.0)
 
 
+def pose_step_units(mechanism: Mechanism) -> Array:
+    """What the unknowns [x; y] of forward kinematics count in (nx + ny,).
+
+    Angles that count turns follow the pose a step later, and say nothing of how near the others are.
+    """
+    units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+    if mechanism.counted:
+        units[-len(mechanism.counted) :] = np.inf
+    return units
+
+
 def branch_determinants(now: Configuration, y: Array, wrong: float = RELATION_TOLERANCE) -> Array:
     """Numbers (size,) that are positive on the branch of the reference pose, 1 in it, over any scalar.
 

@@ -25,7 +25,7 @@ import numpy as np
 from nacelle.emit.track import FOLLOWED, BoundTrack, TrackRules
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
+from nacelle.kinematics.branch import branch_of, pose_step_units, pose_units
 from nacelle.kinematics.flags import Flag, Flagged
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.limits import actuator_limits, is_beyond_actuator_limits, wrap_actuators
@@ -74,7 +74,7 @@ class PoseSearch(BranchSearch):
         self.mechanism = mechanism
         solver = compile_native_newton(newton_steps.pose_step, mechanism.robot)
         tracker = compile_native_track(newton_steps.pose_path_step, mechanism.robot)
-        units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+        units = pose_step_units(mechanism)
         closed = closed_tolerance(mechanism.robot)
         self.equations = Equations(
             solver, tracker, units, np.full(len(mechanism.robot.actuators), np.inf), closed

@@ -10,6 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.mjcf.read import read_mjcf
+from nacelle.kinematics.mechanism.assembly import assemble
 from support.pinocchio_files import File, errors
 from support.urdf_files import LIMIT, joint_text, link_text, robot_document, write_file
 
@@ -128,3 +129,27 @@ def test_all_keyframes_are_starts(tmp_path: Path) -> None:
     np.testing.assert_allclose(second["ball"], [0.5, 0.5, 0.5, 0.5])
     (first, _) = read_mjcf(path, "second").other_starts[::-1]
     np.testing.assert_allclose(first["turn"], [0.4])
+
+
+ELBOW = '<limit effort="0" velocity="12" lower="{}" upper="{}"/>'
+BARS = (
+    link_text("ground", 5.0, 0.0)
+    + link_text("crank", 0.4, 0.1)
+    + link_text("coupler", 0.3, 0.4)
+    + link_text("rocker", 0.5, 0.1)
+    + joint_text("motor", ("ground", "crank"), 'xyz="0 0 0"', LIMIT.format(9))
+    + joint_text("elbow", ("crank", "coupler"), 'xyz="0.3 0 0"', ELBOW)
+    + joint_text("pivot", ("ground", "rocker"), 'xyz="0.5 0 0" rpy="0 -1.5 0"', kind="continuous")
+    + '<loop name="pin" type="revolute"><predecessor link="coupler"><origin xyz="0.5 0 0"/></predecessor>'
+    '<successor link="rocker"><origin xyz="0.4 0 0"/></successor><axis xyz="0 1 0"/></loop>'
+)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.2, 2.9), (-2.9, -0.2)])
+def test_of_two_assemblies_the_one_within_the_limits_is_taken(
+    tmp_path: Path, lower: float, upper: float
+) -> None:
+    done = nacelle.import_robot(write_file(tmp_path, robot_document(BARS.format(lower, upper))))
+    elbow = done.robot.joint("bars.elbow")
+    q = assemble(done.robot).q_tree
+    assert lower < q[done.robot.q_slices[elbow]][0] < upper

@@ -11,6 +11,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
+from nacelle.exchange.digits import last_digit
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_rpy, rpy_from_rotation
 from nacelle.spatial.scalar import Array
@@ -64,6 +65,20 @@ def fourbars(digits: int, count: int = 1) -> str:
     return '<robot name="fourbar">\n' + "\n".join(pieces) + "\n</robot>"
 
 
+@pytest.mark.parametrize(
+    ("numbers", "digit"),
+    [
+        ("0.123457 -1.500000 0.000012 0.1 12.345678", 1e-6),
+        ("0.123457 0.00123457 1.23457 1.23457e-05 0.05", 1e-5),
+        ("0.30000000000000004 0.1234567890123456 1.2345678901234567 0.5", 1e-16),
+        ("0.1 0.25 90 1e3 0.5", 0.0),
+        ("0.1234 nan ${x}", 0.0),
+    ],
+)
+def test_the_last_digit_of_a_file(numbers: str, digit: float) -> None:
+    assert last_digit(numbers.split()) == pytest.approx(digit, rel=1e-12)
+
+
 def shift_in_loss(losses: tuple[str, ...]) -> tuple[float, float]:
     """The largest shift (m) and rotation (rad) that the report names."""
     match = re.search(r"at most ([\d.e+-]+) µm \(\S+\) and ([\d.e+-]+) µrad", " ".join(losses))
@@ -108,6 +123,8 @@ def test_the_command_takes_the_tolerance_with_its_unit(tmp_path: Path) -> None:
     refused = run("import", str(path), "--out", str(out), "--tolerance", "10um", code=1)
     assert "more than the tolerance of 10 µm" in refused.output
     assert not out.exists()
+    negative = run("import", str(path), "--out", str(out), "--tolerance", "-1mm", code=1)
+    assert "the tolerance is a length above zero, not -0.001 m" in negative.output
     run("import", str(path), "--out", str(out), "--tolerance", "1mm")
     assert "µrad" in out.read_text()
     assert nacelle.load(out).motion.n == 1

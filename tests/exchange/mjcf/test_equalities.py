@@ -132,3 +132,16 @@ def test_a_weld_across_a_body_moves_as_in_mujoco(tmp_path: Path, kind: str) -> N
     assert max(worst["inverse"], worst["forward"], worst["rates"]) < 1e-9
     assert worst["loops"] < 1e-12
     assert isinstance(done, nacelle.io.ImportedRobot)
+
+
+def test_names_that_hint_at_loops_are_warned_of_where_nothing_closes_them(tmp_path: Path) -> None:
+    text = (
+        TREE.format("")
+        .replace('name="s"', 'name="closing_tip_1"')
+        .replace('name="t"', 'name="closing_tip_2"')
+    )
+    graph = read_mjcf(write_file(tmp_path, text, "robot.xml"))
+    (warning,) = graph.report.warnings
+    assert "the names closing_tip_1, closing_tip_2 hint at loops" in str(warning)
+    closed = text.replace("<equality>", '<equality><connect site1="closing_tip_1" site2="closing_tip_2"/>')
+    assert not read_mjcf(write_file(tmp_path, closed, "closed.xml")).report.warnings

@@ -143,7 +143,7 @@ def test_what_is_seen_is_counted() -> None:
     assert [geom.name for geom in spec.geoms] == ["floor", ""]
 
 
-@pytest.mark.parametrize("tag", ["composite", "flexcomp", "plugin", "deformable"])
+@pytest.mark.parametrize("tag", ["attach", "composite", "flexcomp", "plugin", "deformable"])
 def test_bodies_that_are_not_rigid_are_refused_at_their_place(tag: str) -> None:
     text = f"<mujoco><worldbody>\n<{tag}/></worldbody></mujoco>"
     with pytest.raises(DescriptionError, match=f"a.xml:2:1.*<{tag}>"):

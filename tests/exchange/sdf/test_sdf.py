@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,11 +17,12 @@ from nacelle.exchange.graph import Graph
 from nacelle.exchange.sdf.read import frames_of, pose_of, read_sdf
 from nacelle.exchange.write.robot import assembled_graph
 from nacelle.exchange.xml import parse_xml, read_xml
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_y
 from support import round_trips
 from support.described import all_kinds, mechanism
 from support.library import NAMES, library_robot
-from support.sdf_files import JOINTS, LINKS, MOMENTS, TIP, sdf, world_properties
+from support.sdf_files import JOINTS, LINKS, MOMENTS, TIP, link_pose, number_text, sdf, world_properties
 from support.urdf_files import write_file
 
 # ---- Frames of SDF: placed in each other, attached to links, in nested models
@@ -265,6 +267,59 @@ def test_a_five_bar_is_imported(tmp_path: Path) -> None:
     np.testing.assert_allclose(done.robot.gravity, [0.0, 0.0, -9.8])
 
 
+def drake_ends(kind: str, ends: tuple[str, str], points: tuple[str, str], y: float) -> str:
+    """Parts of a constraint between points of both rods, at the tip and away from it along the axis."""
+    parts = ""
+    for tag, point, name in zip(ends, points, ("left_rod", "right_rod"), strict=True):
+        at = link_pose(name).inverse() @ Pose(np.eye(3), np.array([TIP[0], TIP[1] + y, TIP[2]]))
+        parts += f"<{kind}_{tag}>{name}</{kind}_{tag}><{kind}_{point}>{number_text(at.p)}</{kind}_{point}>"
+    return f"<{kind}>{parts}</{kind}>"
+
+
+@pytest.mark.parametrize("kind", ["balls", "bushing", "weld"])
+def test_a_five_bar_is_closed_by_elements_of_drake(tmp_path: Path, kind: str) -> None:
+    expected = nacelle.import_robot(write_file(tmp_path, sdf(), "robot.sdf")).robot
+    tree = re.sub(r'<joint name="tip".*?</joint>', "", sdf(), flags=re.S)
+    ball = "drake:ball_constraint", ("body_A", "body_B"), ("p_AP", "p_BQ")
+    frames = "".join(
+        f'<frame name="tip_{name}" attached_to="{name}"><pose relative_to="__model__">'
+        f"{number_text(np.array(TIP))} 1.5707963267948966 0 0</pose></frame>"
+        for name in ("left_rod", "right_rod")
+    )
+    bushing = "".join(
+        f"<drake:bushing_{tag}>{text}</drake:bushing_{tag}>"
+        for tag, text in (
+            ("frameA", "tip_left_rod"),
+            ("frameC", "tip_right_rod"),
+            ("torque_stiffness", "1e4 1e4 0"),
+            ("force_stiffness", "1e5 1e5 1e5"),
+        )
+    )
+    # A stub on a hinge at the tip, which is welded to the other rod.
+    stub = (
+        f'<link name="stub"><pose>{number_text(np.array(TIP))} 0 0 0</pose>'
+        "<inertial><mass>1e-9</mass><inertia>"
+        "<ixx>1e-15</ixx><iyy>1e-15</iyy><izz>1e-15</izz></inertia></inertial></link>"
+        '<joint name="pin" type="revolute"><parent>left_rod</parent><child>stub</child>'
+        "<axis><xyz>0 1 0</xyz></axis></joint>"
+        '<frame name="end" attached_to="right_rod"><pose relative_to="stub"/></frame>'
+        "<drake:weld_constraint><parent>stub</parent><child>end</child></drake:weld_constraint>"
+    )
+    contents = {
+        "balls": drake_ends(*ball, 0.0) + drake_ends(*ball, 0.1),
+        "bushing": f"{frames}<drake:linear_bushing_rpy>{bushing}</drake:linear_bushing_rpy>",
+        "weld": stub,
+    }[kind]
+    text = tree.replace("</model>", f"{contents}</model>").replace("<sdf", '<sdf xmlns:drake="x"')
+    robot = nacelle.import_robot(write_file(tmp_path, text, "drake.sdf")).robot
+    assert {closure.kind.value for closure in robot.closures} == {"fixed", "revolute"}
+    assert robot.motion.coordinates == expected.motion.coordinates
+    x, v, a = np.array([[0.05, -0.1]]), np.array([[0.7, -0.4]]), np.array([[0.3, 0.9]])
+    forces = [nacelle.inverse_dynamics(bars, x, v, a).tau for bars in (robot, expected)]
+    # The stub has a part 1e-9 of the mass.
+    np.testing.assert_allclose(*forces, rtol=1e-7 if kind == "weld" else 1e-11)
+
+
 def test_a_model_that_nothing_holds_floats(tmp_path: Path) -> None:
     free = sdf().replace("<parent>world</parent>", "<parent>hip</parent>")
     free = free.replace(
@@ -300,6 +355,26 @@ def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
     (problem,) = caught.value.problems
     assert message in str(problem)
     assert problem.line > 0
+
+
+def test_a_parent_frame_elsewhere_is_warned_of() -> None:
+    frame = (
+        '<frame name="pin" attached_to="left_crank"><pose relative_to="left_pin">{} 0 0 0 0 0</pose></frame>'
+    )
+    text = sdf().replace("<parent>left_crank</parent>", "<parent>pin</parent>")
+    (warning,) = graph_of(text.replace("</model>", frame.format(0.2) + "</model>")).report.warnings
+    assert "the frame 'pin', the parent of the joint 'left_pin', is 200 mm from it" in str(warning)
+    assert not graph_of(text.replace("</model>", frame.format(0) + "</model>")).report.warnings
+
+
+def test_names_that_hint_at_loops_are_warned_of_where_nothing_closes_them() -> None:
+    frame = '<frame name="loop_closure_A" attached_to="left_rod"/>'
+    tree = re.sub(r'<joint name="tip".*?</joint>', "", sdf(), flags=re.S).replace(
+        "</model>", f"{frame}</model>"
+    )
+    (warning,) = graph_of(tree).report.warnings
+    assert "the names loop_closure_A hint at loops" in str(warning)
+    assert not graph_of(sdf().replace("</model>", f"{frame}</model>")).report.warnings
 
 
 def test_losses_are_said() -> None:

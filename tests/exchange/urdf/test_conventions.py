@@ -103,6 +103,11 @@ def test_drakes_tendon_with_equal_limits_is_a_coupling_and_its_spring_a_spring(t
     assert coupling.offset == pytest.approx(0.15, rel=1e-14)
     (strut,) = graph.struts
     assert (strut.stiffness, strut.length, strut.damping) == (70.0, 0.3, 2.0)
+    distance = spring.replace("linear_spring_damper", "distance_constraint").replace(
+        "free_length", "distance"
+    )
+    (strut,) = graph_of(tmp_path, distance).struts
+    assert (strut.stiffness, strut.length, strut.damping) == (70.0, 0.3, 2.0)
     slack = graph_of(tmp_path, tendon.format(0.9))
     assert not slack.couplings
     assert any("it is no rigid coupling" in loss for loss in slack.report.losses)
@@ -117,6 +122,8 @@ def test_drakes_tendon_with_equal_limits_is_a_coupling_and_its_spring_a_spring(t
         (POINTS.replace('"left_rod"', '"right_rod"'), "that are on one body, 'right_rod', and 20 mm apart"),
         (BUSHING.format("1e4 0 0", "1e5 1e5 1e5"), "the bushing is no joint"),
         (BALL.format(-0.01, 0.01).replace("p_BQ", "p_CQ"), "has no <drake:ball_constraint_p_BQ>"),
+        (BALL.format(-0.01, 0.01).replace("ball", "distance"), "holds the distance of two points"),
+        ('<drake:weld_constraint><parent link="left_rod"/></drake:weld_constraint>', "there is no link"),
     ],
 )  # fmt: skip
 def test_loops_that_are_not_understood_are_refused_with_their_line(

@@ -15,6 +15,7 @@ from nacelle.exchange.urdf.gepetto import read_closure_file
 from nacelle.exchange.urdf.loops import LinkNames, read_closures
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import parse_xml, read_xml
+from support.command import run
 from support.urdf_files import (
     DRIVES,
     ENDS,
@@ -226,3 +227,30 @@ def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
     (problem,) = caught.value.problems
     assert message in str(problem)
     assert problem.line > len(TREE.splitlines())
+
+
+# ---- What the user names as driven
+
+
+def test_named_joints_are_driven_and_no_other(tmp_path: Path) -> None:
+    path = write_file(tmp_path, robot_document(TREE + LOOPS["loop"] + DRIVES))
+    done = nacelle.import_robot(path, drive=["left_pin", "m1"])
+    assert [actuator.name for actuator in done.robot.actuators] == ["bars.m1", "bars.left_pin"]
+    assert "not driven, since others are named: right_motor" in done.steps
+    assert nacelle.import_robot(path, drive=[]).robot.actuators == ()
+    with pytest.raises(DescriptionError, match=r"no joint with one axis is called 'left_pim'.*'left_pin'"):
+        nacelle.import_robot(path, drive=["left_pim"])
+
+
+def test_the_joint_that_closes_a_loop_can_be_driven(tmp_path: Path) -> None:
+    path = write_file(tmp_path, robot_document(TREE + LOOPS["loop"]))
+    done = nacelle.import_robot(path, drive=["tip", "left_motor"])
+    assert sorted(actuator.name for actuator in done.robot.actuators) == ["bars.left_motor", "bars.tip"]
+    assert done.robot.motion.n == 2
+
+
+def test_the_command_takes_a_list_of_drives(tmp_path: Path) -> None:
+    path = write_file(tmp_path, robot_document(TREE + LOOPS["loop"]))
+    run("import", str(path), "--out", str(tmp_path / "robot.yaml"), "--drive", "left_pin, right_pin")
+    robot = nacelle.load(tmp_path / "robot.yaml")
+    assert [actuator.name for actuator in robot.actuators] == ["bars.left_pin", "bars.right_pin"]

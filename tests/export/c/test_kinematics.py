@@ -20,7 +20,7 @@ from nacelle.emit.c.target import COptions
 from nacelle.emit.jit.track import Track, compile_track
 from nacelle.emit.track import BLOCKED, FOLLOWED, ROUNDS, NumpyTrack, TrackRules, TrackSolver
 from nacelle.kinematics.branch import pose_units, unknown_units
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
 from nacelle.model.robot import Robot
 from nacelle.tree.actuation import actuator_scales
@@ -66,6 +66,14 @@ def test_calls_in_any_order(tmp_path: Path, name: str) -> None:
     for kind in (FORWARD, INVERSE):
         assert {0, 2, 3} <= set(calls.status[calls.kind == kind])
     assert OUT_OF_LIMITS in calls.status
+
+
+@needs_compiler
+def test_angles_that_count_turns(tmp_path: Path) -> None:
+    """As in a package with a controller: they are unknowns, and begin where they are."""
+    calls = fuzz(with_turn_counting(library_robot("dymo")), tmp_path / "package", 500)
+    for kind in (FORWARD, INVERSE):
+        assert np.mean(calls.status[calls.kind == kind] <= OUT_OF_LIMITS) > 0.3
 
 
 @pytest.mark.slow

@@ -53,6 +53,7 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.errors import DescriptionError
+from nacelle.exchange.closing import hint_message, loop_hints
 from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.graph import (
     BASE,
@@ -92,7 +93,7 @@ _FREE_ATTRIBUTES = (
     *("name", "class", "childclass", "user", "range", "ctrlrange", "forcerange", "actuatorfrcrange"),
     *("actrange", "lengthrange"),
 )
-_REFUSED_TAGS = {"composite", "flexcomp", "deformable"}
+_REFUSED_TAGS = {"attach", "composite", "flexcomp", "deformable"}
 # Elements that are drawn, or give what is drawn, wherever they are.
 _VISUAL_TAGS = ("light", "camera", "material", "texture", "hfield", "skin", "model")
 # What may have a plugin, which says what it touches, measures or commands.
@@ -753,6 +754,15 @@ class _Reader:
             self._add_body(body, axes)
         equalities = read_equalities(self.read)
         self._note_losses()
+        names = [
+            self.read.name(kind, k)
+            for kind, n in (("BODY", model.nbody), ("SITE", model.nsite))
+            for k in range(n)
+        ]
+        hints = loop_hints(names)
+        if hints and not model.neq:
+            message = f"{hint_message(hints)}: what is read is a tree"
+            self.report.warn(self.read.root.fault(message, "close them by <connect> or <weld> in <equality>"))
         return Graph(
             name=UniqueNames().new(_model_name(model), self.read.file.stem),
             file=str(self.read.file),

@@ -1,7 +1,10 @@
 """The loops of a graph closed: from far poses, and with frames corrected where a file has too few digits.
 
 Loops that share no joint are closed apart, from the pose of the file, from its keyframes and from random
-starts. An overconstrained loop closes only where its frames are exact, and those of a file are rounded. The
+starts, within the limits of joints where that is possible. Where the pose has more motions than those next
+to it, one of these takes its place.
+
+An overconstrained loop closes only where its frames are exact, and those of a file are rounded. The
 gap that is left and the digits of the file say which singular values of the closures are rounding: those
 below 30 times the larger of the two. What moves then, moves in the robot that was meant. Its independent
 rates are held at random configurations, and the joint frames are changed by as little as closes the loops
@@ -16,11 +19,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import qr
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
 from nacelle.exchange.graph import BASE, Graph, Link
+from nacelle.exchange.passes.roots import with_leg_bodies
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     assemble,
@@ -114,7 +117,7 @@ class AssembledGraph:
                 joint.quat if joint.spherical else [axis.value for axis in joint.axes]
                 for joint in graph.joints
             ]
-            q_tree = np.zeros(self.robot.nq)
+            q_tree = np.array(self.assembly.q_tree)
             for joint, value in zip(graph.joints, q, strict=True):
                 q_tree[self.robot.q_slices[self.joint(joint)]] = value
             result.append((reference, q_tree))
@@ -133,7 +136,7 @@ def describe_robot(graph: Graph) -> AssembledGraph:
     # Any motion builds the tree; what it does not name may move to close the loops.
     coordinates = tuple(singles[:1]) if graph.floating is None else _coordinates_without_platform(graph)
     for axis in AXES:
-        description = describe_graph(graph, coordinates, (axis,), exact=True)
+        description = describe_graph(with_leg_bodies(graph), coordinates, (axis,), exact=True)
         robot, _ = read_data(description.data)
         assembly = assemble(robot)
         if not assembly.open or graph.floating is None:
@@ -156,10 +159,26 @@ def assemble_graph(graph: Graph) -> AssembledGraph:
 
 
 def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
-    """A joint of each chain that stands on the base and does not reach the platform."""
-    alone = [leg for leg in leg_pieces(graph) if not leg.is_joined_to((graph.floating, *graph.parts))]
-    singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]
-    return tuple(names[0] for names in singles if names)
+    """A joint of each chain that stands on the base and does not reach the platform.
+
+    Raises:
+        DescriptionError: if one has neither a hinge nor a slide.
+    """
+    coordinates = []
+    for leg in leg_pieces(graph):
+        if leg.is_joined_to((graph.floating, *graph.parts)):
+            continue
+        singles = [joint.name for joint in leg.joints if len(joint.axes) == 1]
+        if not singles:
+            bodies = ", ".join(repr(body) for body in leg.bodies)
+            raise file_error(
+                graph.file,
+                f"{bodies} hang on ball joints alone and are not joined to the platform {graph.floating!r}",
+                "import the two mechanisms from files of their own",
+                leg.joints[0].line if leg.joints else 0,
+            )
+        coordinates.append(singles[0])
+    return tuple(coordinates)
 
 
 def _open_error(candidate: AssembledGraph, what: str, hint: str = "") -> DescriptionError:
@@ -363,8 +382,9 @@ def _regular_neighbour(loops: AssembledGraph, rank: float, near: Sequence[Assemb
     if not fewer or min(fewer.values()) == 0:
         return None
     regular = [near[k] for k, count in fewer.items() if count == min(fewer.values())]
+    names = ", ".join(repr(closure.name) for closure in loops.graph.closures[:4])
     loops.graph.report.add_step(
-        f"the pose of the file is singular, with {mobility} motions of loops where others have "
+        f"the pose of the file is singular, with {mobility} motions of loops at {names} where others have "
         f"{min(fewer.values())}: assembled in a pose next to it"
     )
     return min(regular, key=lambda assembly: is_beyond_limits(robot, assembly.q_tree))
@@ -398,6 +418,8 @@ def _correction_options(
     candidate: AssembledGraph, rank: float, near: Sequence[Assembly]
 ) -> CorrectionOptions:
     """Which rates the closures leave independent at a generic configuration, and weights by digits."""
+    from scipy.linalg import qr
+
     robot, digits = candidate.robot, candidate.graph.digits
     states = [assembly.closures for assembly in (candidate.assembly, *near)]
     null_spaces = [null_space_of_rows(scaled_closures(robot, state), rank) for state in states]

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Graph, Link, relative_quat
+from nacelle.exchange.graph import BASE, Graph, Link, Solid, UniqueNames, relative_quat
 from nacelle.model.build.graph import connected_components
 from nacelle.model.source.node import file_error
-from nacelle.spatial.pose import Pose
+from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
 # Which closure carries a body, the first that there is.
@@ -51,6 +51,32 @@ def without_floating(graph: Graph) -> Graph | None:
     tied = next(piece for piece in _connected_bodies(replace(graph, struts=(), dampers=())) if BASE in piece)
     loose = replace(graph, floating=None, free_bodies={body: graph.pose})
     return _attach_free_body(loose) if body in tied else None
+
+
+def with_leg_bodies(graph: Graph) -> Graph:
+    """The graph with a massless body in each leg that is one closure between the base and the platform.
+
+    The closure becomes a joint that carries the body, which is welded to the platform.
+    """
+    aboard = {graph.floating, *graph.parts}
+    direct = [
+        link
+        for closure in graph.closures
+        for link in (closure, closure.reverse())
+        if link.parent == BASE and link.child in aboard
+    ]
+    if not direct:
+        return graph
+    names, links = UniqueNames(graph.bodies), UniqueNames(link.name for link in graph.links)
+    poses, bodies = graph.poses(), dict(graph.bodies)
+    joints, welds = [], []
+    for link in direct:
+        body = names.new(f"{link.name}-end", "end")
+        bodies[body] = Solid()
+        joints.append(replace(joint_at_pose(link, poses[link.child]), child=body))
+        welds.append(Link(links.new(f"{link.name}-weld", "weld"), body, link.child, identity()))
+    left = tuple(c for c in graph.closures if c.name not in {link.name for link in direct})
+    return replace(graph, bodies=bodies, joints=(*graph.joints, *joints), closures=(*left, *welds))
 
 
 def subtree_bodies(graph: Graph, body: str) -> set[str]:

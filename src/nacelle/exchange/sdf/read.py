@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.exchange import shape_mass
-from nacelle.exchange.closing import loop_hints
+from nacelle.exchange.closing import hint_message, loop_hints
 from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.drake import TAGS as DRAKE_TAGS
 from nacelle.exchange.drake import DrakeElements, NamesInFile
@@ -614,6 +614,7 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
     is_grounded = any(BASE in (link.parent, link.child) for link in links)
     floating = None if is_grounded else frames.link("__model__")
     _note_losses(model, frames, report)
+    _warn_of_apart_frames(frames, report)
 
     def frame(name: str, element: Element) -> tuple[str, Pose]:
         full = frames.full(name, "", element)
@@ -641,7 +642,40 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
         digits=_digits(model),
         report=report,
     )
-    return with_spanning_tree(graph)
+    graph = with_spanning_tree(graph)
+    hints = loop_hints(frames.frames)
+    if hints and not graph.closures:
+        message = f"{hint_message(hints)}: what is read is a tree"
+        report.warn(
+            model.fault(
+                message, "close them by a <joint>, <drake:ball_constraint> or <drake:weld_constraint>"
+            )
+        )
+    return graph
+
+
+# Frames that are nearer to a joint than this, m, are at it.
+_AT_JOINT = 1e-6
+
+
+def _warn_of_apart_frames(frames: Frames, report: ExchangeReport) -> None:
+    """Warn of joints whose parent is a frame elsewhere: SDF joins links where the drawn pose has them."""
+    for full, (element, scope) in frames.joints.items():
+        end = element.first("parent")
+        if end is None or not (end.text.strip() or end.get("link")):
+            continue
+        name = frames.full(end.text.strip() or end.get("link"), scope, end)
+        if name == WORLD or name in frames.links or name.endswith("__model__"):
+            continue
+        apart = float(np.linalg.norm(frames.pose(name).p - frames.pose(full).p))
+        if apart > _AT_JOINT:
+            report.warn(
+                end.fault(
+                    f"the frame {name!r}, the parent of the joint {element.get('name')!r}, is "
+                    f"{1e3 * apart:.3g} mm from it: SDF joins its link where the drawn pose has the joint",
+                    "place the links so that both frames coincide",
+                )
+            )
 
 
 def _digits(model: Element) -> Digits:

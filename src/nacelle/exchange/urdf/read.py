@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.closing import closing_pairs, lone_pairs, loop_hints
+from nacelle.exchange.closing import closing_pairs, hint_message, lone_pairs, loop_hints
 from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.drake import TAGS as DRAKE_TAGS
 from nacelle.exchange.drake import DrakeElements, NamesInFile
@@ -473,8 +473,7 @@ class _Reader:
         left = loop_hints(name for name, (body, _) in frames.items() if body not in ends)
         if left:
             raise elements[left[0]].fault(
-                f"the names {', '.join(left[:4])}{', ...' if len(left) > 4 else ''} hint at loops, "
-                "and nothing says which frames coincide",
+                hint_message(left),
                 "give a closure file (--closures) with closed_loop: [[frame, frame], ...]; [] is the tree",
             )
         self._warn_of_pairs(frames, ends)

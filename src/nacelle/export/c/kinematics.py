@@ -434,6 +434,9 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
     robot, name, end = package.robot, package.name, precision_suffix(real)
     mechanism = mechanism_of(robot)
     x, y = mechanism.reference
+    if mechanism.counted:
+        # Angles that count turns begin where they are, not at the centres of their joints.
+        y = inverse_kinematics(mechanism.robot, x, limits=False).y
     forward, inverse = _entry(package, POSE_STEP), _entry(package, CLOSING_STEP)
     nx, ny, m = mechanism.layout.nx, mechanism.unknown_count, len(robot.actuators)
     quaternion = mechanism.layout.quaternion

@@ -258,7 +258,7 @@ _NOT_EXCITED = 1e-9
 UNIDENTIFIED, WEAK = 1.0, 0.1
 
 
-class _Moments(NamedTuple):
+class Moments(NamedTuple):
     """The weighted moments of a fit, along directions of scaled parameters.
 
     Attributes:
@@ -267,6 +267,7 @@ class _Moments(NamedTuple):
         inverse: of A (k, k).
         prior: Lambda (k, k).
         not_excited: directions (other, base parameters) that the data leave alone.
+        weights: of the rows (M, rows).
     """
 
     along: Array
@@ -274,6 +275,7 @@ class _Moments(NamedTuple):
     inverse: Array
     prior: Array
     not_excited: Array
+    weights: Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -293,6 +295,7 @@ class Estimator(ABC, HasTable):
         noise_: standard deviation of the residuals (rows,).
         condition_: of the weighted regressor with columns scaled to one.
         not_excited_: names of parameters that this data leave at their old values.
+        moments_: the weighted moments that gave the estimates.
     """
 
     parameters: BaseParameters | None = None
@@ -305,6 +308,7 @@ class Estimator(ABC, HasTable):
     noise_: Array = field(init=False)
     condition_: float = field(init=False)
     not_excited_: tuple[str, ...] = field(init=False)
+    moments_: Moments = field(init=False)
 
     # ---- scikit-learn's manner
 
@@ -439,7 +443,7 @@ class Estimator(ABC, HasTable):
 
     def _solve(self, data: Regression, Z: Array, weights: Array) -> None:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), and find the covariance."""
-        system = self._moments(data, Z, weights)
+        self.moments_ = system = self._moments(data, Z, weights)
         Q = system.Q.reshape(*data.force.shape, -1)
         P = (data.Y @ system.along) @ system.inverse
         D = system.along @ system.inverse
@@ -450,7 +454,7 @@ class Estimator(ABC, HasTable):
         if self.prior is None:
             self.covariance_[taking_part, taking_part] = np.inf
 
-    def _moments(self, data: Regression, Z: Array, weights: Array) -> _Moments:
+    def _moments(self, data: Regression, Z: Array, weights: Array) -> Moments:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), without the covariance."""
         width = len(data.base)
         nominal = data.base.values
@@ -475,7 +479,7 @@ class Estimator(ABC, HasTable):
         self.coef_ = nominal + along @ step
         self.residuals_ = (data.force - data.Y @ self.coef_) * data.used[:, None]
         self.noise_ = residual_deviation(data, self.residuals_)
-        return _Moments(along, Q, inverse, prior, Vt[~excited])
+        return Moments(along, Q, inverse, prior, Vt[~excited], weights)
 
     def _require_fit(self) -> None:
         if not hasattr(self, "coef_"):

@@ -106,7 +106,7 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
             Y, ok = _decimated_regressor(base, part, part.motion)
             Z, ok_too = _decimated_regressor(base, part, part.instruments)
             factor = part.preparation.decimation or 1
-            force = decimate(_project_rows(part, part.motion, part.tau), factor)
+            force = decimate(project_rows(part, part.motion, part.tau), factor)
             used = ok & ok_too & _valid_windows(part.used, factor)
             centres = decimation_centres(len(part), factor)
             parts.append((Y, Z, force, used, part.time[centres]))
@@ -154,10 +154,10 @@ def _decimated_regressor(
     ok[motion.ok] = ~has_failed(form.flags)
     Y[ok] = form.Y[ok[motion.ok]]
     factor = samples.preparation.decimation or 1
-    return decimate(_project_rows(samples, motion, Y), factor), _valid_windows(ok, factor)
+    return decimate(project_rows(samples, motion, Y), factor), _valid_windows(ok, factor)
 
 
-def _project_rows(samples: Samples, motion: PlatformMotion, values: Array) -> Array:
+def project_rows(samples: Samples, motion: PlatformMotion, values: Array) -> Array:
     """Values (N, actuators, ...) as rows: themselves, or J_a^T times them for redundant actuators."""
     if not is_redundant(samples):
         return values

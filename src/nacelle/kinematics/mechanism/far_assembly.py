@@ -8,10 +8,10 @@ rotation that brings the locked axes of the second frame to those of the first, 
 
 which agree with the sines to first order. No coordinate is held: a Levenberg-Marquardt step is the shortest
 that closes the loops, so that the configuration stays near its start. Starts are tried in this order: those
-given; each of them along the homotopy r(q) = s r(q_0), s from 1 to 0; then seeded random ones about the
-first. The first that closes with all joints within their limits is taken, otherwise the first that closes,
-otherwise the one with the smallest gap. Singular values below `rank` of the largest are digits of a file,
-along which nothing moves.
+given; the same with coordinates that stop at their limits; each of them along the homotopy r(q) = s r(q_0),
+s from 1 to 0; then seeded random ones about the first, every second one within limits. The first that
+closes with all joints within their limits is taken, otherwise the first that closes, otherwise the one with
+the smallest gap. Singular values below `rank` of the largest are digits of a file, along which nothing moves.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ KINDS = {
     "branch": "forward kinematics that leaves its branch",
     "reference": "a reference that is not what was followed",
     "misfit": "forces that the model does not explain",
+    "suspect": "a fault that the residuals of the fit show",
 }
 """All kinds of findings, in the order of the checks."""
 
