@@ -24,7 +24,7 @@ import mujoco
 import numpy as np
 
 import nacelle
-from bench.plants import PLANTS, STEP, Plant, description
+from bench.plants import PLANTS, STEP, Plant
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.identification.data.measurement import Measurement
 from nacelle.model.robot import Robot
@@ -33,11 +33,11 @@ from support.identification import truth_of
 Array = np.ndarray
 
 RATE = 1000.0
-# Machines of every robot that are simulated.
-VARIANTS = 4
+# Simulated machines of every robot: those of even seeds, and those of odd ones.
+VARIANTS = 6
 _FOLDER = Path(__file__).parents[2] / ".cache" / "bench"
-_FREQUENCY, _HARMONICS = 0.25, 5
-_SETTLE, _DURATION, _SPARE = 1.5, 8.0, 1.0
+_FREQUENCY, _HARMONICS = 0.5, 5
+_SETTLE, _DURATION, _SPARE = 1.5, 6.0, 1.0
 _BANDWIDTH, _COUNTS = 12.0, 8192
 
 
@@ -95,9 +95,8 @@ def simulate(plant: Plant, numbers: dict[str, float], seed: int) -> Run:
     machine = compiled(plant, numbers)
     model, data, dofs = machine.model, machine.data, machine.dofs
     count = round((_SETTLE + _DURATION + _SPARE) * RATE)
-    exact = {**numbers, "tilt": 0.0}
     x = excitation(plant, seed, np.arange(count) / RATE)
-    reference = np.unwrap(plant.qpos(x, exact)[:, machine.coordinates], axis=0)
+    reference = np.unwrap(plant.qpos(x, numbers)[:, machine.coordinates], axis=0)
     rng = np.random.default_rng([seed, 5])
     step = 2.0 * np.pi / (_COUNTS * plant.gear)
     w = 2.0 * np.pi * _BANDWIDTH
@@ -129,7 +128,8 @@ def run_of(name: str, variant: int, changes: tuple[tuple[str, float], ...] = ())
     """
     plant, numbers = PLANTS[name], machine_numbers(name, variant, changes)
     code = "".join(inspect.getsource(part) for part in (simulate, excitation, Plant))
-    text = f"{plant.mjcf(numbers)} {variant} {plant.size} {plant.inertia} {_BANDWIDTH} {_DURATION} {code}"
+    settings = (variant, plant.size, plant.inertia, _BANDWIDTH, _FREQUENCY, _DURATION, _COUNTS)
+    text = f"{plant.mjcf(numbers)} {settings} {code}"
     file = _FOLDER / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.npz"
     if not file.exists():
         run = simulate(plant, numbers, variant)
@@ -139,9 +139,7 @@ def run_of(name: str, variant: int, changes: tuple[tuple[str, float], ...] = ())
         return Run(kept["q"], kept["rate"], kept["command"], kept["reference"])
 
 
-def machine_numbers(
-    name: str, variant: int, changes: tuple[tuple[str, float], ...] = ()
-) -> dict[str, float]:
+def machine_numbers(name: str, variant: int, changes: tuple[tuple[str, float], ...] = ()) -> dict[str, float]:
     """Numbers of a machine: perturbed, then changed."""
     numbers = PLANTS[name].perturbed(variant)
     for key, change in changes:
@@ -161,8 +159,8 @@ class Log:
         description: numbers of the description.
         truth: numbers of the machine.
         rate: true rates of the joints (N, actuators), for effects that depend on them.
-        before: held commands before, at and after each sample (3, N, actuators), A.
-        absent: kinds of friction of the drives that the description leaves out.
+        held: commands held before and after each sample (2, N, actuators), A.
+        concerned: legs that a fault concerns; empty if it concerns all.
     """
 
     plant: Plant
@@ -173,7 +171,7 @@ class Log:
     truth: dict[str, float]
     rate: Array
     held: Array
-    absent: tuple[str, ...] = ()
+    concerned: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns["t"])
@@ -181,18 +179,19 @@ class Log:
     @cached_property
     def robot(self) -> Robot:
         """The robot as described."""
-        return built(self.plant.name, tuple(sorted(self.description.items())), self.absent)
+        return built(self.plant.name, tuple(sorted(self.description.items())))
 
     @property
     def base(self) -> BaseParameters:
         """Its base parameters."""
-        return base_of(self.plant.name, tuple(sorted(self.description.items())), self.absent)
+        return base_of(self.plant.name, tuple(sorted(self.description.items())))
 
     @property
-    def true_values(self) -> Array:
-        """The base parameters of the machine."""
-        machine = built(self.plant.name, tuple(sorted({**self.truth, "tilt": 0.0}.items())), self.absent)
-        return truth_of(self.base, machine)
+    def true_values(self) -> dict[str, float]:
+        """The base parameters of the machine by name, grouped by the geometry that is true."""
+        base = base_of(self.plant.name, tuple(sorted(self.plant.numbers.items())))
+        machine = built(self.plant.name, tuple(sorted(self.truth.items())))
+        return dict(zip(base.names, truth_of(base, machine).tolist(), strict=True))
 
     def signals(self, kind: str) -> Array:
         """Columns of a kind, "enc", "i" or "ref" (N, actuators)."""
@@ -225,37 +224,35 @@ class Log:
 
 
 @cache
-def built(name: str, numbers: tuple[tuple[str, float], ...], absent: tuple[str, ...] = ()) -> Robot:
-    """The robot of a description; without some kinds of friction in its drives."""
-    data = description(PLANTS[name], dict(numbers))
-    for leg in data["legs"]:
-        for kind in absent:
-            del leg["joints"]["motor"]["friction"][kind]
-    return nacelle.build(data)
+def built(name: str, numbers: tuple[tuple[str, float], ...]) -> Robot:
+    """The robot of a description."""
+    return nacelle.loads(PLANTS[name].description(dict(numbers)))
 
 
 @cache
-def base_of(name: str, numbers: tuple[tuple[str, float], ...], absent: tuple[str, ...] = ()) -> BaseParameters:
+def base_of(name: str, numbers: tuple[tuple[str, float], ...]) -> BaseParameters:
     """Base parameters of the robot of a description."""
-    return base_parameters(built(name, numbers, absent))
+    return base_parameters(built(name, numbers))
 
 
-def clean_log(name: str, seed: int, changes: tuple[tuple[str, float], ...] = ()) -> Log:
-    """The log of a seed without faults."""
-    plant, variant = PLANTS[name], seed // 2 % VARIANTS
+def clean_log(
+    name: str, seed: int, changes: tuple[tuple[str, float], ...] = (), *, ideal: bool = False
+) -> Log:
+    """The log of a seed without faults; from an ideal one noise and quantisation are left out."""
+    plant, variant = PLANTS[name], seed % VARIANTS
     run = run_of(name, variant, changes)
     rng = np.random.default_rng([seed, 7])
     start = 2 + int(rng.integers(round(_SPARE * RATE) - 4))
     window = slice(start, start + round(_DURATION * RATE))
     gain = 1.0 / (plant.torque_constant * plant.gear)
-    held = gain * np.stack([run.command[window.start + k : window.stop + k] for k in (-1, 0, 1)])
+    held = gain * np.stack([run.command[window.start + k : window.stop + k] for k in (-1, 0)])
     current = 0.5 * (held[0] + held[1])
-    noise = plant.force_noise * np.sqrt(np.mean(current**2, axis=0))
+    noise = (0.0 if ideal else plant.force_noise) * np.sqrt(np.mean(current**2, axis=0))
     current = current + noise * rng.normal(size=current.shape)
     held = held + noise * rng.normal(size=current.shape)
     counted, phase = 2.0 * np.pi / _COUNTS, rng.uniform(size=len(plant.legs))
     angle = plant.gear * run.q[window] / counted + 0.3 * rng.normal(size=current.shape)
-    encoder = counted * (np.floor(angle + phase) + 0.5 - phase)
+    encoder = plant.gear * run.q[window] if ideal else counted * (np.floor(angle + phase) + 0.5 - phase)
     columns = {"t": np.arange(len(current)) / RATE}
     for k, leg in enumerate(plant.legs):
         columns |= {f"enc.{leg}": encoder[:, k], f"i.{leg}": current[:, k]}
