@@ -23,6 +23,7 @@ from nacelle.export.about import (
 from nacelle.export.c.cpp import kinematics_hpp
 from nacelle.export.c.embedded import EMBEDDED, embedded_readme
 from nacelle.export.c.kinematics import (
+    geometry_size,
     has_kinematics,
     kinematics_check,
     kinematics_header,
@@ -211,7 +212,7 @@ class CTarget(ExportTarget):
         sources, headers, stack = package_code(package, precisions, batch, tolerances)
         check = None
         if has_kinematics(package):
-            headers[f"{name}.hpp"] = kinematics_hpp(package, precisions)
+            headers[f"{name}.hpp"] = kinematics_hpp(package, precisions, geometry_size(package))
             least = kinematics_tolerances(package, references, TOLERANCES)
             check = kinematics_check(package, references, least)
         files = {f"include/{file}": text for file, text in headers.items()}
