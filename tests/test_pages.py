@@ -86,7 +86,7 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_the_api_reference_has_every_public_name() -> None:
     whole = "\n".join(text for page, text in texts().items() if page.startswith("docs/api/"))
     headings = set(re.findall(r"^## \w+ \{ #(\w+) \}$", whole, re.M))
-    assert headings == set(HOMES)
+    assert headings == {name for name in HOMES if not name.startswith("__")}
 
 
 def test_pages_fetch_nothing() -> None:

@@ -256,7 +256,8 @@ def pages() -> dict[str, str]:
     """All pages of the reference: file name and text."""
     on: dict[str, list[str]] = {wing: [] for wing in WINGS}
     for name in sorted(HOMES, key=str.lower):
-        on[wing_of(name)].append(name)
+        if not name.startswith("__"):
+            on[wing_of(name)].append(name)
     index = [
         "# Every public name",
         "Written from the docstrings by `make docs`. The page on [Python](../python.md) shows which names "

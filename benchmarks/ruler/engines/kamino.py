@@ -1,11 +1,10 @@
 """Newton's Kamino on the processor, in single precision, built from the description.
 
-Bodies are in maximal coordinates.
-
-Every joint and loop is a joint of Newton (revolute, prismatic, fixed, ball). Kamino only steps: frequencies
-are of velocities after one step from rest. Steps: Euler's, since Moreau's is for contacts; P-ADMM with
-tolerances 1e-7, 500 iterations and acceleration. Springs and viscous friction are its implicit drives
-(`target_ke`, `target_kd`), rotors `armature`; smooth Coulomb friction is an applied force.
+Bodies are in maximal coordinates. Every joint and loop is a joint of Newton (revolute, prismatic, fixed,
+ball). Kamino only steps: frequencies are of velocities after one step from rest. Steps: Euler's, since
+Moreau's is for contacts; P-ADMM with tolerances 1e-7, 500 iterations and acceleration. Springs and viscous
+friction are its implicit drives (`target_ke`, `target_kd`), rotors `armature`; smooth Coulomb friction is
+an applied force. Implicit drives lose energy; springs as applied forces would not, and were not tried.
 """
 
 import newton

@@ -76,13 +76,13 @@ class DrakeElements:
                 readers[element.tag](element)
         return self
 
-    def _ends(self, element: Element, tags: tuple[str, str]) -> list[tuple[str, Pose]]:
+    def _ends(self, element: Element, *tags: str) -> list[tuple[str, Pose]]:
         children = [_child(element, tag) for tag in tags]
         return [self.names.frame(child.get("name") or child.text.strip(), child) for child in children]
 
     def _points(self, element: Element) -> tuple[tuple[str, str], tuple[Array, Array]]:
         """Bodies A and B with the points P and Q on them."""
-        (first, at), (second, child_at) = self._ends(element, ("body_A", "body_B"))
+        (first, at), (second, child_at) = self._ends(element, "body_A", "body_B")
         p, q = (_numbers(element, tag, 3) for tag in ("p_AP", "p_BQ"))
         return (first, second), (at.R @ p + at.p, child_at.R @ q + child_at.p)
 
@@ -116,7 +116,7 @@ class DrakeElements:
         self.struts.append(Strut(name, bodies, points, stiffness, length, damping))
 
     def _bushing_closure(self, element: Element) -> None:
-        (parent, at), (child, child_at) = self._ends(element, ("frameA", "frameC"))
+        (parent, at), (child, child_at) = self._ends(element, "frameA", "frameC")
         force, torque = (_numbers(element, f"{what}_stiffness", 3) for what in ("force", "torque"))
         free = np.flatnonzero(torque == 0.0)
         if not np.all(force > 0.0) or len(free) == 2 or parent == child:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
@@ -91,6 +93,19 @@ _NEAREST_QUATERNION = """\
         at[i] /= {root}(square);
     }}
 """
+
+
+@dataclass(frozen=True)
+class KinematicsCheck:
+    """What a self-test compares of kinematics.
+
+    Attributes:
+        tables: of the states.
+        checks: in each precision the function that compares, named check_kinematics.
+    """
+
+    tables: str
+    checks: Mapping[str, str]
 
 
 def _centre_angle(index: int, centre: float, real: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from nacelle.export.about import Package
 from nacelle.export.c.assemble import precision_suffix
-from nacelle.export.c.kinematics import geometry_size
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
 _HEADER = """\
@@ -124,10 +123,15 @@ _SET = """
 """
 
 
-def kinematics_hpp(package: Package, reals: Sequence[str]) -> str:
-    """The C++ header of a package; names of classes in float end in F where there are doubles, too."""
+def kinematics_hpp(package: Package, reals: Sequence[str], count: int) -> str:
+    """The C++ header of a package; names of classes in float end in F where there are doubles, too.
+
+    Args:
+        package: the package.
+        reals: "double", "float".
+        count: how many numbers the kinematics take at run time.
+    """
     robot, name = package.robot, package.name
-    count = geometry_size(package)
     classes = []
     for real in reals:
         fields = {

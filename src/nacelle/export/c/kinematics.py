@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.c.target import header_lines
 from nacelle.export.about import Package
-from nacelle.export.c.assemble import number_lines, precision_suffix, table_text
+from nacelle.export.c.assemble import KinematicsCheck, number_lines, precision_suffix, table_text
 from nacelle.export.entry import Entry
 from nacelle.export.kinematics import (
     CLOSING_STEP,
@@ -28,7 +28,6 @@ from nacelle.export.kinematics import (
     SPHERES,
     TWIST,
 )
-from nacelle.export.target import PRECISIONS
 from nacelle.export.vectors import ReferenceVectors
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.continuation import closed_tolerance
@@ -559,8 +558,8 @@ def kinematics_tolerances(
 
 def kinematics_check(
     package: Package, references: Mapping[str, ReferenceVectors], tolerances: Mapping[str, float]
-) -> tuple[str, dict[str, str]]:
-    """Tables of the states, and in each precision the function that compares, named check_kinematics."""
+) -> KinematicsCheck:
+    """What the self-test of a package compares of its kinematics."""
     x = references[JOINTS].inputs["x"].copy()
     mechanism = mechanism_of(package.robot)
     quaternion = mechanism.layout.quaternion
@@ -575,7 +574,7 @@ def kinematics_check(
         if label in references
     ]
     nearest = (
-        min(float(np.min(vectors.outputs[name], initial=1.0)) for vectors, name in known)
+        min(float(np.min(np.abs(vectors.outputs[name]), initial=1.0)) for vectors, name in known)
         if known
         else float(np.sqrt(np.min(np.abs(references[SPHERES].outputs["meeting"]))))
     )
@@ -589,9 +588,9 @@ def kinematics_check(
             m=len(package.robot.actuators),
             limit=float(f"{_LIMIT * _tolerance(package, real, tolerances) / nearest:.1e}"),
         )
-        for real in PRECISIONS["both"]
+        for real in ("double", "float")
     }
-    return table_text("kinematics_x", x) + table_text("kinematics_q", q), checks
+    return KinematicsCheck(table_text("kinematics_x", x) + table_text("kinematics_q", q), checks)
 
 
 def _entry_values(package: Package, x: np.ndarray, y: np.ndarray) -> list[float]:

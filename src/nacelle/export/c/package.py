@@ -23,7 +23,9 @@ from nacelle.export.about import (
 from nacelle.export.c.cpp import kinematics_hpp
 from nacelle.export.c.embedded import EMBEDDED, embedded_readme
 from nacelle.export.c.kinematics import (
+    geometry_size,
     has_kinematics,
+    kinematics_check,
     kinematics_header,
     kinematics_source,
     kinematics_tolerances,
@@ -208,11 +210,14 @@ class CTarget(ExportTarget):
         if has_kinematics(package):
             tolerances = kinematics_tolerances(package, references, tolerances)
         sources, headers, stack = package_code(package, precisions, batch, tolerances)
+        check = None
         if has_kinematics(package):
-            headers[f"{name}.hpp"] = kinematics_hpp(package, precisions)
+            headers[f"{name}.hpp"] = kinematics_hpp(package, precisions, geometry_size(package))
+            least = kinematics_tolerances(package, references, TOLERANCES)
+            check = kinematics_check(package, references, least)
         files = {f"include/{file}": text for file, text in headers.items()}
         files |= {f"src/{file}": text for file, text in sources.items()}
-        files["test/self_test.c"] = self_test(package, references, precisions, samples)
+        files["test/self_test.c"] = self_test(package, references, precisions, samples, check)
         files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
         files["Makefile"] = make_file(name, sorted(sources))
         usage = _usage(package, precisions, batch, closed)

@@ -13,11 +13,10 @@ from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.c.target import COptions, Interface
 from nacelle.export.about import Package
-from nacelle.export.c.assemble import controller_names, table_text
-from nacelle.export.c.kinematics import has_kinematics, kinematics_check, kinematics_tolerances
+from nacelle.export.c.assemble import KinematicsCheck, controller_names, table_text
 from nacelle.export.entry import Entry
 from nacelle.export.loop import memory_fields
-from nacelle.export.vectors import CAP, TOLERANCES, ClosedLoops, RecordedSamples, ReferenceVectors
+from nacelle.export.vectors import CAP, ClosedLoops, RecordedSamples, ReferenceVectors
 
 # ---- a controller: samples in a row, memory carried on
 
@@ -194,6 +193,7 @@ def self_test(
     references: Mapping[str, ReferenceVectors],
     precisions: Sequence[str],
     samples: RecordedSamples | None = None,
+    kinematics: KinematicsCheck | None = None,
 ) -> str:
     """Write test/self_test.c.
 
@@ -202,6 +202,7 @@ def self_test(
         references: reference vectors by label.
         precisions: "double", "float".
         samples: of the controller, if there is one.
+        kinematics: what is compared of them, if there are some.
     """
     states = next(iter(references.values())).states
     parts = [_HEAD.format(name=package.name, states=states, origin=package.origin) + CHECKS]
@@ -215,13 +216,10 @@ def self_test(
             if vectors.closed is not None:
                 parts.append(_newton(package, entry, vectors.closed, real))
                 calls.append(f"    bad += check_{entry_suffix(entry, real)}_newton();")
-    if has_kinematics(package):
-        table, checks = kinematics_check(
-            package, references, kinematics_tolerances(package, references, TOLERANCES)
-        )
-        parts.append(table)
+    if kinematics is not None:
+        parts.append(kinematics.tables)
         for real in precisions:
-            parts.append(checks[real])
+            parts.append(kinematics.checks[real])
             calls.append(f"    bad += check_kinematics{'_f' if real == 'float' else ''}();")
     controller = package.request.controller
     if controller is not None and samples is not None:

@@ -305,7 +305,7 @@ def elbow_direction(letter: str, e: Array) -> Array:
 
 
 def aim(
-    letter: str, C: Array, d: Array, u: Array, joint: int, roots: RootSelection, across: bool = False
+    letter: str, C: Array, d: Array, u: Array, joint: int, roots: RootSelection, *, across: bool = False
 ) -> list[JointTransform]:
     """Steps of a free joint that turn d (3,) to u (3,), m, vectors of equal length.
 
@@ -343,7 +343,10 @@ def solve_rod(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -
     X0, X1, *_, end = chain.X
     step, _, rod = solve_elbow(chain.letters[0], X0, X1.p, W, dot(end.p, end.p), roots)
     across = is_across(X1.R[:, 2], elbow_direction(chain.letters[0], X1.p))
-    return [step, *aim(letter, chain.X[-2].R, end.p, product(X1.R.T, rod), chain.joints[1], roots, across)]
+    return [
+        step,
+        *aim(letter, chain.X[-2].R, end.p, product(X1.R.T, rod), chain.joints[1], roots, across=across),
+    ]
 
 
 def solve_strut(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -> list[JointTransform]:

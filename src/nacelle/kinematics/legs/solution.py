@@ -99,7 +99,7 @@ def _solve_rods(
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.in_frame(frame @ chain.X[0])
         owner, letter = chain.joints[0], "S" if chain.letters == "S" else "U"
         across = is_across(chain.X[0].R[:, 2], direction)
-        steps[owner] = aim(letter, chain.X[1].R, chain.X[-1].p, u, owner, roots, across)
+        steps[owner] = aim(letter, chain.X[1].R, chain.X[-1].p, u, owner, roots, across=across)
     return steps
 
 
@@ -114,7 +114,7 @@ def _solve_parallelogram(
     step, _, from_elbow = solve_elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     across = is_across(X_centre.R[:, 2], elbow_direction(letter, X_centre.p))
-    angle_hub, angle_a = aim("U", X_rod, d, product(X_centre.R.T, from_elbow), p.hub, roots, across)
+    angle_hub, angle_a = aim("U", X_rod, d, product(X_centre.R.T, from_elbow), p.hub, roots, across=across)
     rod = product(rod_a.frame_predecessor.R, rotate_z(angle_a, d))
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
