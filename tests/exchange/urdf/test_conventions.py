@@ -158,7 +158,10 @@ SPATIAL = (
 )
 
 
-@pytest.mark.parametrize("kind", ["UJOINT_ZY", "UJOINT_XZ", "UJOINT_YX"])
+@pytest.mark.parametrize(
+    "kind",
+    ["UJOINT_ZY", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("UJOINT_XZ", "UJOINT_YX"))],
+)
 def test_universal_joints_have_their_axes_in_the_order_of_their_name(tmp_path: Path, kind: str) -> None:
     path = write_file(tmp_path, robot_document(SPATIAL))
     loops = "closed_loop: [[eye, ear]]\ntype: [3d]\nname_mot: [motor]\n"

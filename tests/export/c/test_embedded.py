@@ -20,7 +20,7 @@ needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not instal
 
 
 @needs_gcc
-@pytest.mark.parametrize("name", ["delta", "quattro"])
+@pytest.mark.parametrize("name", ["delta", pytest.param("quattro", marks=pytest.mark.slow)])
 def test_it_is_float_without_a_warning_and_its_stack_has_a_bound(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)
     law = controller(robot, "cf-rb-friction") if name == "delta" else None
