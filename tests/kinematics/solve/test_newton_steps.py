@@ -138,7 +138,9 @@ def check(seed: int, count: int) -> tuple[int, int]:
     parallel = np.full(count, np.inf)
     parallel[solved] = exact.parallel
 
-    assert not np.any(flagged & (condition < 1e3)), "flagged below a condition of 1e3"
+    # On the border of two branches y is that of neither: its condition says nothing of the singularity there.
+    elsewhere = (joints.flags & int(Flag.OTHER_BRANCH)) != 0
+    assert not np.any(flagged & ~elsewhere & (condition < 1e3)), "flagged below a condition of 1e3"
     reached = (joints.flags & int(Flag.UNREACHABLE)) == 0
     assert not np.any(reached & ~flagged & (condition > 1e8)), "missed above a condition of 1e8"
 
