@@ -7,6 +7,7 @@ benchmarks/results/ruler.json by architecture and engine, from which `page.py` w
 """
 
 import argparse
+import functools
 import importlib
 import importlib.metadata
 import json
@@ -18,15 +19,16 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np
+import truth
+from engine import SECONDS, STEP, UnsupportedError, energy, gaps
+from mechanism import Mechanism, frequencies_of, gradient
+from timing import processor
+
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-
-import numpy as np  # noqa: E402
-import truth  # noqa: E402
-from engine import SECONDS, STEP, UnsupportedError, energy, gaps  # noqa: E402
-from mechanism import Mechanism, frequencies_of, gradient  # noqa: E402
-from timing import processor  # noqa: E402
-
 RESULTS = HERE.parent / "results" / "ruler.json"
 ENGINES = [path.stem for path in sorted((HERE / "engines").glob("*.py"))]
 ROBOTS = [path.stem for path in sorted(truth.FOLDER.glob("*.json"))]
@@ -150,7 +152,7 @@ def measure(engine, robot):
     if hasattr(adapter, "accelerations") or hasattr(adapter, "accelerations_at_rest"):
         result |= _attempt("frequencies", lambda: frequencies(adapter, record))
     if hasattr(adapter, "accelerations"):
-        call = lambda: adapter.accelerations(q, v, tau)  # noqa: E731
+        call = functools.partial(adapter.accelerations, q, v, tau)
         result |= _attempt("time", lambda: {"accelerations_us": duration(call)})
     if hasattr(adapter, "start"):
         result |= _attempt("motion", lambda: motion(adapter, record))

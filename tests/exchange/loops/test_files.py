@@ -59,6 +59,7 @@ def test_public_files_come_in_or_are_refused(path: Path) -> None:
     try:
         done = nacelle.import_robot(path, closures=closure_file(path))
     except DescriptionError as error:
+        # Why is read by whoever runs this: docs/exchange/files.md lists which files are to be refused.
         pytest.skip(f"refused: {error}")
     if path.suffix == ".sdf":
         return

@@ -132,7 +132,7 @@ def test_a_cone_is_the_sum_of_its_slices() -> None:
     [
         (collision("mesh").replace("wedge", "absent"), "there is no file"),
         (collision("mesh").replace("wedge.obj", "flat.obj"), "its triangles enclose no volume"),
-        (collision("box").replace("<pose>", '<pose relative_to="j">'), "must be placed in its link"),
+        (collision("box").replace("<pose>", '<pose relative_to="j">'), "has its pose in another frame"),
         (collision("box").replace("box", "polyline"), "the mass of a shape <polyline> is not read"),
     ],
 )

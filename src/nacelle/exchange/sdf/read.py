@@ -718,7 +718,7 @@ def _solid_of_collisions(link: Element, inertial: Element) -> Solid:
     for collision in link.children_named("collision"):
         pose = collision.first("pose")
         if pose is not None and pose.get("relative_to", link.get("name")) != link.get("name"):
-            raise pose.fault("the shape of a mass must be placed in its link", "leave relative_to out")
+            raise pose.fault("a shape with mass has its pose in another frame", "leave relative_to out")
         for geometry in collision.children_named("geometry"):
             for shape in geometry.children:
                 part = _solid_of_shape(shape, number_child(collision, "density", density))
