@@ -1,0 +1,481 @@
+"""The fit of a campaign: maximum a posteriori over parameters and the motion at every sample.
+
+With encoders and devices measured alike, everything unknown is the parameters z (P,) and, at each sample, the
+motion m_s (n,) that the loops leave. Whitened residuals r_s of sample s change by
+
+    dr_s = A_s m_s + B_s dz,      A_s = rows by motion, B_s by parameters with the states that follow them
+
+The best m_s for a given dz leaves (1 - U_s U_s^T)(r_s + B_s dz), U_s a basis of the range of A_s: so the
+motions are eliminated sample by sample, and what a campaign says of the parameters is
+
+    minimise |r + B dz|^2 (projected) + |(z + dz - z_0) / tolerance|^2
+
+by Levenberg and Marquardt's method, damped by the diagonal of B^T B + tolerance^-2, so that units do not
+matter. Samples that pairs of measurements connect are eliminated together. After each step the loops are
+closed again. Outliers: first with weights of Geman and McClure whose width shrinks from the largest residual
+to the noise (graduated non-convexity), then blocks beyond their chi-square quantile are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from nacelle.calibration.devices import Device, Pairs
+from nacelle.calibration.loops import Linearised, Loops, States
+from nacelle.calibration.parameters import Encoder, Geometry, Parameter
+from nacelle.errors import CalibrationError
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+_STEPS = 60
+# Steps that lower the cost by less, as a part of it, end the iteration.
+_DONE = 1e-12
+# Below this part of its largest singular value A_s does not determine a motion.
+_RANK = 1e-9
+# Probability with which a right block of rows is left out as an outlier, and rounds of leaving out.
+_GATE, _ROUNDS = 1e-4, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """Everything that was measured.
+
+    Attributes:
+        robot: of the description.
+        readings: of encoders (S, encoders), in the coordinates of their joints, rad or m; NaN where not read.
+        encoders: the encoders.
+        devices: what measured the robot.
+        pairs: what was measured between samples.
+        forces: of the drives that held the robot (S, actuators), N or N m.
+        pulls: along bodies (S, bodies), N.
+        sag: displacement of the platform by flexible links (S, 6), m and rad, base axes.
+        guess: poses (S, nx) near those of the samples, where encoders alone leave a choice; or None.
+    """
+
+    robot: Robot
+    readings: Array
+    encoders: tuple[Encoder, ...]
+    devices: tuple[Device, ...]
+    pairs: tuple[Pairs, ...] = ()
+    forces: Array | None = None
+    pulls: Array | None = None
+    sag: Array | None = None
+    guess: Array | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of samples."""
+        return len(self.readings)
+
+    @cached_property
+    def device_parameters(self) -> tuple[Parameter, ...]:
+        """What is unknown of the devices, each once."""
+        every = {one.name: one for device in self.devices for one in device.parameters}
+        return tuple(every.values())
+
+    def subset(self, rows: Array) -> Campaign:
+        """The campaign of some samples; pairs whose both samples are among them."""
+        index = np.full(self.count, -1)
+        index[rows] = np.arange(len(rows))
+
+        def device(one: Device) -> Device:
+            if hasattr(one, "edges"):
+                return replace(one, edges=tuple(one.edges[k] for k in rows), weights=one.weights[rows])  # type: ignore[type-var]
+            return replace(one, values=one.measured[rows])  # type: ignore[type-var]
+
+        pairs = []
+        for one in self.pairs:
+            both = np.all(index[one.samples] >= 0, axis=1)
+            pairs.append(replace(one, samples=index[one.samples[both]], values=one.values[both]))
+        arrays = {
+            name: None if getattr(self, name) is None else getattr(self, name)[rows]
+            for name in ("forces", "pulls", "sag", "guess")
+        }
+        return replace(
+            self,
+            readings=self.readings[rows],
+            devices=tuple(map(device, self.devices)),
+            pairs=tuple(pairs),
+            **arrays,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Values of the parameters (P,), and the states of the robot."""
+
+    values: Array
+    states: States
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """All rows at a point.
+
+    Attributes:
+        r: whitened residuals (S, K), 0 where nothing was measured.
+        A: by motion (S, K, n).
+        B: by parameters (S, K, P).
+        pairs: residuals of pairs, one array (N, k) each, with rows by both samples.
+    """
+
+    r: Array
+    A: Array
+    B: Array
+    pairs: tuple[tuple[Array, Array, Array, Array, Array], ...]
+    linearised: Linearised
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What a campaign says of the parameters at a point, motions eliminated.
+
+    Attributes:
+        r: residuals (rows,).
+        J: by parameters (rows, P).
+        rows: the rows behind it.
+        lift: for each group of samples (indices, pseudo-inverse (motions, rows), stacked rows r, B).
+    """
+
+    r: Array
+    J: Array
+    rows: Rows
+    lift: list[tuple[Array, Array, Array, Array]]
+    degrees: int
+
+
+class System:
+    """A campaign with chosen parameters as one system of least squares."""
+
+    def __init__(self, campaign: Campaign, parameters: Sequence[Parameter]) -> None:
+        """Prepare; the parameters of the robot are given, those of devices follow."""
+        self.campaign = campaign
+        self.parameters = (*parameters, *campaign.device_parameters)
+        self.count, self.own = len(self.parameters), len(parameters)
+        shape = (campaign.count, 0)
+        forces = np.zeros(shape) if campaign.forces is None else campaign.forces
+        pulls = np.zeros(shape) if campaign.pulls is None else campaign.pulls
+        self.geometry = Geometry(campaign.robot, tuple(parameters), campaign.encoders, forces, pulls)
+        self.loops = Loops(campaign.robot)
+        self.tolerance = np.array([one.tolerance for one in self.parameters])
+        self.lower = np.array([one.bounds.lower for one in self.parameters])
+        self.upper = np.array([one.bounds.upper for one in self.parameters])
+        names = [one.name for one in self.parameters]
+        self._columns = [[names.index(one.name) for one in device.parameters] for device in campaign.devices]
+        self._noise = np.array([encoder.noise for encoder in campaign.encoders])
+        self._sag = np.zeros((campaign.count, 6)) if campaign.sag is None else campaign.sag
+        # Blocks of rows that are right or wrong together: encoders one by one, every device.
+        sizes = [1] * len(campaign.encoders) + [one.measured.shape[1] for one in campaign.devices]
+        sizes = [
+            2 if hasattr(one, "edges") else size
+            for one, size in zip((*campaign.encoders, *campaign.devices), sizes, strict=True)
+        ]
+        self.blocks = np.repeat(np.arange(len(sizes)), sizes)
+        self.block_names = [
+            *(encoder.name for encoder in campaign.encoders),
+            *(d.name for d in campaign.devices),
+        ]
+        self._groups = self._connected()
+
+    def _connected(self) -> list[Array]:
+        """Groups of samples that pairs connect, of two or more."""
+        label = np.arange(self.campaign.count)
+        for pairs in self.campaign.pairs:
+            for i, j in pairs.samples:
+                label[label == label[i]] = label[j]
+        values, counts = np.unique(label, return_counts=True)
+        return [np.flatnonzero(label == value) for value in values[counts > 1]]
+
+    def start(self) -> Point:
+        """The description at the readings, loops closed."""
+        campaign = self.campaign
+        values = np.zeros(self.count)
+        known = campaign.readings[:, : len(campaign.robot.actuators)]
+        q, _ = self.geometry.coordinates(known, values)
+        return Point(values, self.loops.start(q, campaign.guess))
+
+    def at(self, values: Array, states: States) -> Point:
+        """Parameters and states, loops closed again.
+
+        Raises:
+            CalibrationError: if the loops of a sample do not close.
+        """
+        closed, gap = self.loops.close(self.geometry.vector(values), states)
+        if np.max(gap, initial=0.0) > 1e-9:
+            worst = int(np.argmax(gap))
+            raise CalibrationError(
+                f"{self.campaign.robot.name}: its loops do not close at sample {worst} any more "
+                f"(open by {gap[worst]:.1e} of its size)"
+            )
+        return Point(values, closed)
+
+    def rows(self, point: Point) -> Rows:
+        """Residuals and their derivatives at a point."""
+        campaign, values = self.campaign, point.values
+        own = values[: self.own]
+        now = self.loops.linearise(self.geometry.vector(own), point.states, self.geometry.frame_rates(own))
+        n = now.motions.shape[2]
+        q, rates = self.geometry.coordinates(campaign.readings, own)
+        K = len(self.blocks)
+        r = np.zeros((campaign.count, K))
+        A, B = np.zeros((campaign.count, K, n)), np.zeros((campaign.count, K, self.count))
+        for k, encoder in enumerate(campaign.encoders):
+            coordinate, response = now.joint(encoder.axis, point.states)
+            off = coordinate - q[:, k]
+            if campaign.robot.joints[encoder.axis[0]].primitives[encoder.axis[1]].is_rotation:
+                off = off - 2.0 * np.pi * np.round(off / (2.0 * np.pi))
+            r[:, k] = off / encoder.noise
+            A[:, k] = response.by_motion[:, 0] / encoder.noise
+            B[:, k, : self.own] = (response.by_parameters[:, 0] - rates[:, k]) / encoder.noise
+        at = len(campaign.encoders)
+        for device, columns in zip(campaign.devices, self._columns, strict=True):
+            part = device.rows(now, self._sag, values[columns])
+            end = at + part.residual.shape[1]
+            r[:, at:end], A[:, at:end] = part.residual, part.response.by_motion
+            B[:, at:end, : self.own] = part.response.by_parameters
+            B[:, at:end, columns] += part.by_device
+            at = end
+        missing = ~np.isfinite(r)
+        r[missing], A[missing], B[missing] = 0.0, 0.0, 0.0
+        pairs = []
+        for one in campaign.pairs:
+            residual, first, second = one.between(now, self._sag)
+            by = first.by_parameters + second.by_parameters
+            whole = np.concatenate([by, np.zeros((*by.shape[:2], self.count - self.own))], axis=2)
+            pairs.append((one.samples, residual, first.by_motion, second.by_motion, whole))
+        return Rows(r, A, B, tuple(pairs), now)
+
+    def reduce(self, point: Point, weights: Array) -> Reduced:
+        """Eliminate the motions; `weights` (S, K) are the square roots of weights of rows."""
+        rows = self.rows(point)
+        r, A, B = weights * rows.r, weights[:, :, None] * rows.A, weights[:, :, None] * rows.B
+        grouped = np.zeros(len(r), dtype=bool)
+        parts: list[tuple[Array, Array]] = []
+        lift: list[tuple[Array, Array, Array, Array]] = []
+        degrees = int(np.sum((weights > 0.0) & (rows.r != 0.0)))
+        for group in self._groups:
+            grouped[group] = True
+            stacked = _stack_group(group, r, A, B, rows.pairs)
+            lift.append((group[None], *stacked))
+        single = np.flatnonzero(~grouped)
+        if single.size:
+            lift.append((single[:, None], A[single], r[single], B[single]))
+        solved = []
+        for samples, a, r_part, b in lift:
+            a, r_part, b = (
+                x if x.ndim == 3 or (x.ndim == 2 and samples.shape[1] == 1) else x[None]
+                for x in (a, r_part, b)
+            )
+            U, s, Vt = np.linalg.svd(a, full_matrices=False)
+            good = s > _RANK * np.max(s, axis=1, keepdims=True)
+            U = U * good[:, None]
+            inverse = (
+                np.swapaxes(Vt, 1, 2)
+                * np.where(good, 1.0 / np.where(good, s, 1.0), 0.0)[:, None]
+                @ np.swapaxes(U, 1, 2)
+            )
+            parts.append(
+                (
+                    (r_part - (U @ (np.swapaxes(U, 1, 2) @ r_part[:, :, None]))[:, :, 0]).ravel(),
+                    (b - U @ (np.swapaxes(U, 1, 2) @ b)).reshape(-1, self.count),
+                )
+            )
+            degrees -= int(np.sum(good))
+            solved.append((samples, inverse, r_part, b))
+        degrees += sum(residual.size for _, residual, *_ in rows.pairs)
+        r_all = np.concatenate([part[0] for part in parts])
+        return Reduced(r_all, np.concatenate([part[1] for part in parts]), rows, solved, degrees)
+
+    def move(self, point: Point, reduced: Reduced, dz: Array) -> Point:
+        """The point after a step of the parameters, with the motions that are best for it."""
+        now = reduced.rows.linearised
+        n = now.motions.shape[2]
+        m = np.zeros((self.campaign.count, n))
+        for samples, inverse, r, b in reduced.lift:
+            part = -(inverse @ (r + b @ dz)[:, :, None])[:, :, 0]
+            m[samples.ravel()] = part.reshape(-1, n)
+        steps = (now.motions @ m[:, :, None])[:, :, 0] + now.follow @ dz[: self.own]
+        return self.at(point.values + dz, self.loops.integrate(point.states, steps))
+
+    def residuals(self, rows: Rows, values: Array, weights: Array) -> Array:
+        """All residuals at a point: of rows, of pairs, of what was expected of the parameters."""
+        pairs = [residual.ravel() for _, residual, *_ in rows.pairs]
+        return np.concatenate([(weights * rows.r).ravel(), *pairs, values / self.tolerance])
+
+
+def _stack_group(
+    group: Array, r: Array, A: Array, B: Array, pairs: Sequence[tuple[Array, ...]]
+) -> tuple[Array, Array, Array]:
+    """Rows of some samples and of the pairs between them as one sample: by all their motions (1, rows, g n)."""
+    K, n = A.shape[1], A.shape[2]
+    where = {int(sample): k for k, sample in enumerate(group)}
+    extra = []
+    for samples, residual, first, second, by in pairs:
+        for k, (i, j) in enumerate(samples.tolist()):
+            if i in where:
+                line = np.zeros((residual.shape[1], len(group) * n))
+                line[:, n * where[i] : n * where[i] + n] += first[k]
+                line[:, n * where[j] : n * where[j] + n] += second[k]
+                extra.append((residual[k], line, by[k]))
+    whole = np.zeros((len(group) * K, len(group) * n))
+    for k, sample in enumerate(group):
+        whole[K * k : K * k + K, n * k : n * k + n] = A[sample]
+    return (
+        np.concatenate([whole, *(line for _, line, _ in extra)])[None],
+        np.concatenate([r[group].ravel(), *(residual for residual, *_ in extra)])[None],
+        np.concatenate([B[group].reshape(-1, B.shape[2]), *(by for *_, by in extra)])[None],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The end of an iteration.
+
+    Attributes:
+        point: parameters and states.
+        reduced: what the campaign says there.
+        weights: square roots of the weights of rows (S, K).
+        cost: sum of the squares of all residuals.
+        steps: how many were taken.
+    """
+
+    point: Point
+    reduced: Reduced
+    weights: Array
+    cost: float
+    steps: int
+
+
+def minimise(system: System, point: Point, weights: Array, steps: int = _STEPS) -> Optimum:
+    """Levenberg and Marquardt's method from a point.
+
+    Raises:
+        CalibrationError: if it does not end.
+    """
+    reduced = system.reduce(point, weights)
+    cost = float(np.sum(system.residuals(reduced.rows, point.values, weights) ** 2))
+    damping, done = 1e-6, 0
+    inverse_tolerance = 1.0 / system.tolerance
+    for step in range(steps):
+        J = np.concatenate([reduced.J, np.diag(inverse_tolerance)])
+        r = np.concatenate([reduced.r, point.values * inverse_tolerance])
+        scale = np.linalg.norm(J, axis=0)
+        free = ~(
+            ((point.values <= system.lower) & (J.T @ r > 0))
+            | ((point.values >= system.upper) & (J.T @ r < 0))
+        )
+        H, g = (J / scale).T @ (J / scale), (J / scale).T @ r
+        improved = False
+        for _ in range(12):
+            dz = np.zeros(system.count)
+            damped = H[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
+            dz[free] = -np.linalg.solve(damped, g[free]) / scale[free]
+            dz = np.clip(point.values + dz, system.lower, system.upper) - point.values
+            try:
+                trial = system.move(point, reduced, dz)
+                new = system.reduce(trial, weights)
+            except CalibrationError:
+                damping = max(10.0 * damping, 1e-3)
+                continue
+            new_cost = float(np.sum(system.residuals(new.rows, trial.values, weights) ** 2))
+            if np.isfinite(new_cost) and new_cost <= cost * (1.0 + 1e-14):
+                improved = True
+                break
+            damping = max(10.0 * damping, 1e-6)
+        if not improved:
+            return Optimum(point, reduced, weights, cost, step)
+        gain = cost - new_cost
+        point, reduced, cost, damping = trial, new, new_cost, max(damping * 0.1, 1e-12)
+        done = done + 1 if gain <= _DONE * cost + 1e-12 else 0
+        if done:
+            return Optimum(point, reduced, weights, cost, step + 1)
+    raise CalibrationError(
+        f"{system.campaign.robot.name}: the fit has not converged after {steps} steps: are units, signs, "
+        "and the order of columns right?"
+    )
+
+
+def fit(system: System, *, robust: bool = True) -> Optimum:
+    """The best parameters, outliers left out.
+
+    Raises:
+        CalibrationError: if it does not converge, or more than a third of all blocks would have to be left out.
+    """
+    ones = np.ones((system.campaign.count, len(system.blocks)))
+    optimum = minimise(system, system.start(), ones)
+    if not robust or not _misfits(system, optimum, ones).any():
+        return optimum
+    optimum = _graduated(system, optimum)
+    kept = ~_misfits(system, optimum, optimum.weights)
+    for _ in range(_ROUNDS):
+        if np.mean(kept[:, system.blocks][_present(system)]) < 2.0 / 3.0:
+            raise CalibrationError(
+                f"{system.campaign.robot.name}: more than a third of what was measured would be left out as "
+                "outliers: noise, units or the model are wrong"
+            )
+        optimum = minimise(system, optimum.point, kept[:, system.blocks].astype(float))
+        again = ~_misfits(system, optimum, ones)
+        if np.array_equal(again, kept):
+            break
+        kept = again
+    return optimum
+
+
+def _present(system: System) -> Array:
+    """Which rows (S, K) were measured."""
+    campaign = system.campaign
+    parts = [np.isfinite(campaign.readings)]
+    for device in campaign.devices:
+        seen = np.isfinite(device.measured)
+        parts.append(
+            np.repeat(np.all(seen, axis=1, keepdims=True), 2, axis=1) if hasattr(device, "edges") else seen
+        )
+    return np.concatenate(parts, axis=1)
+
+
+def _misfits(system: System, optimum: Optimum, weights: Array) -> Array:
+    """Blocks (S, blocks) whose residuals, best motions taken for the others, are beyond chance.
+
+    A block's residual with the motion that its own rows had no say in would be exact; here its squared
+    residual at the optimum, whose expectation is less than its rows, is compared with chi-square: a wrong
+    block pulls the motion of its sample and shows in the blocks that it pulls, so that of a sample only the
+    worst is left out at a time.
+    """
+    from nacelle.vision.observer.update import chi_square_quantile
+
+    r = optimum.reduced.rows.r
+    del weights
+    count = len(system.block_names)
+    squares = np.zeros((len(r), count))
+    sizes = np.zeros((len(r), count), dtype=int)
+    present = _present(system)
+    for block in range(count):
+        of = system.blocks == block
+        squares[:, block] = np.sum(np.where(present[:, of], r[:, of] ** 2, 0.0), axis=1)
+        sizes[:, block] = np.sum(present[:, of], axis=1)
+    limits = np.array(
+        [np.inf] + [chi_square_quantile(k, _GATE) for k in range(1, int(sizes.max(initial=1)) + 1)]
+    )
+    return np.asarray(squares > limits[sizes])
+
+
+def _graduated(system: System, optimum: Optimum) -> Optimum:
+    """Weights of Geman and McClure, w = (c^2 / (c^2 + r^2))^2, whose width c shrinks to the noise."""
+    present = _present(system)
+    blocks = system.blocks
+    largest = float(np.max(np.abs(optimum.reduced.rows.r[present])))
+    width = largest
+    while True:
+        r = optimum.reduced.rows.r
+        squares = np.stack(
+            [np.sum(r[:, blocks == k] ** 2, axis=1) for k in range(len(system.block_names))], axis=1
+        )
+        weights = (width**2 / (width**2 + squares))[:, blocks]
+        optimum = minimise(system, optimum.point, weights, steps=_STEPS)
+        if width <= 3.0:
+            return optimum
+        width = max(3.0, 0.4 * width)
