@@ -1,10 +1,10 @@
 """What measures a robot: its predictions, and how they change with the robot and with the device itself.
 
-Each device gives residuals r = predicted - measured at every sample, over the standard deviations; NaN was not
-measured. With V the spatial twist of the body that carries the tool point p = p_b + R_b t, and the device's
+Each device gives residuals r = predicted - measured at every sample, over the standard deviations; NaN was
+not measured. With V the spatial twist of the body that carries the tool point p = p_b + R_b t, and the device's
 frame (R_d, p_d) in the base, R_d <- exp(d) R_d,
 
-    Tracker   position    R_d^T (p - p_d),                      orientation log(R_pred R_meas^T), axes of the device
+    Tracker   R_d^T (p - p_d), log(R_pred R_meas^T)             position, orientation, axes of the device
     Distance  |p - a| + offset                                  a a point of the base: a ball bar, a wire
     Target    pixels of the tool point, seen by a camera whose frame is (R_d, p_d)
     Edges     normals n of the planes through the camera and an edge of a cylinder (axis a + s u, radius r):
@@ -17,7 +17,7 @@ Heights of a probed plane are a tracker of which "z" alone is measured.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -74,6 +74,9 @@ class Device(Protocol):
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals at states; `sag` (S, 6) displaces the platform, `values` (d,) are the device's own."""
 
+    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Device:
+        """The device with what it would measure at states, noise added."""
+
 
 def _own_parameters(name: str, labels: Sequence[str], tolerances: Sequence[float]) -> tuple[Parameter, ...]:
     """Those whose tolerance is not zero."""
@@ -113,8 +116,7 @@ class Tracker:
     """Full or partial poses, or single coordinates, of a tool in a device's frame.
 
     Attributes:
-        values: (S, k), m and rad (rotation vectors of the tool's frame in the device's); NaN where nothing was
-            measured.
+        values: (S, k), m and rad (rotation vectors of the body in the device's frame); NaN: not measured.
         coordinates: what the columns are: of "x", "y", "z", "rx", "ry", "rz"; the rotations all or none.
         noise: standard deviations (k,), m and rad.
         frame: the device's frame in the base.
@@ -190,6 +192,11 @@ class Tracker:
         weight = 1.0 / np.broadcast_to(np.asarray(self.noise, dtype=float), (len(keep),))[:, None]
         response = now.body(self.tool.body).transformed(weight * maps[:, keep])
         return Rows(residual[:, keep] * weight[:, 0], response, _free(self.parameters, weight * own[:, keep]))
+    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
+        """The device with what it would measure at states, noise added."""
+        blank = replace(self, values=np.where(np.isnan(self.values), np.nan, 0.0))
+        residual = blank.rows(now, sag, values).residual
+        return replace(self, values=blank.values + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +242,11 @@ class Distance:
         residual = (length + offsets[3] - self.values) / self.noise
         return Rows(residual, moves.transformed(e), _free(self.parameters, own))
 
+    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Distance:
+        """The device with what it would measure at states, noise added."""
+        residual = self.rows(now, sag, values).residual
+        return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -278,6 +290,11 @@ class Target:
         residual = (self.camera.pixels(rays) - self.values) / self.noise
         own = np.concatenate([-bent, bent @ skews(p - p_d) @ left_jacobian(offsets[3:6]), bent @ R_b], axis=2)
         return Rows(residual, moves.transformed(bent), _free(self.parameters, own))
+
+    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Target:
+        """The device with what it would measure at states, noise added."""
+        residual = self.rows(now, sag, values).residual
+        return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,9 +165,9 @@ class System:
         self.lower = np.array([one.bounds.lower for one in self.parameters])
         self.upper = np.array([one.bounds.upper for one in self.parameters])
         names = [one.name for one in self.parameters]
-        self._columns = [[names.index(one.name) for one in device.parameters] for device in campaign.devices]
+        self.columns = [[names.index(one.name) for one in device.parameters] for device in campaign.devices]
         self._noise = np.array([encoder.noise for encoder in campaign.encoders])
-        self._sag = np.zeros((campaign.count, 6)) if campaign.sag is None else campaign.sag
+        self.sag = np.zeros((campaign.count, 6)) if campaign.sag is None else campaign.sag
         # Blocks of rows that are right or wrong together: encoders one by one, every device.
         sizes = [1] * len(campaign.encoders) + [one.measured.shape[1] for one in campaign.devices]
         sizes = [
@@ -232,8 +232,8 @@ class System:
             A[:, k] = response.by_motion[:, 0] / encoder.noise
             B[:, k, : self.own] = (response.by_parameters[:, 0] - rates[:, k]) / encoder.noise
         at = len(campaign.encoders)
-        for device, columns in zip(campaign.devices, self._columns, strict=True):
-            part = device.rows(now, self._sag, values[columns])
+        for device, columns in zip(campaign.devices, self.columns, strict=True):
+            part = device.rows(now, self.sag, values[columns])
             end = at + part.residual.shape[1]
             r[:, at:end], A[:, at:end] = part.residual, part.response.by_motion
             B[:, at:end, : self.own] = part.response.by_parameters
@@ -243,7 +243,7 @@ class System:
         r[missing], A[missing], B[missing] = 0.0, 0.0, 0.0
         pairs = []
         for one in campaign.pairs:
-            residual, first, second = one.between(now, self._sag)
+            residual, first, second = one.between(now, self.sag)
             by = first.by_parameters + second.by_parameters
             whole = np.concatenate([by, np.zeros((*by.shape[:2], self.count - self.own))], axis=2)
             pairs.append((one.samples, residual, first.by_motion, second.by_motion, whole))
@@ -266,10 +266,6 @@ class System:
             lift.append((single[:, None], A[single], r[single], B[single]))
         solved = []
         for samples, a, r_part, b in lift:
-            a, r_part, b = (
-                x if x.ndim == 3 or (x.ndim == 2 and samples.shape[1] == 1) else x[None]
-                for x in (a, r_part, b)
-            )
             U, s, Vt = np.linalg.svd(a, full_matrices=False)
             good = s > _RANK * np.max(s, axis=1, keepdims=True)
             U = U * good[:, None]
@@ -310,7 +306,7 @@ class System:
 def _stack_group(
     group: Array, r: Array, A: Array, B: Array, pairs: Sequence[tuple[Array, ...]]
 ) -> tuple[Array, Array, Array]:
-    """Rows of some samples and of the pairs between them as one sample: by all their motions (1, rows, g n)."""
+    """Rows of some samples and of the pairs between them as one sample, by all their motions (1, rows, g n)."""
     K, n = A.shape[1], A.shape[2]
     where = {int(sample): k for k, sample in enumerate(group)}
     extra = []
@@ -403,7 +399,7 @@ def fit(system: System, *, robust: bool = True) -> Optimum:
     """The best parameters, outliers left out.
 
     Raises:
-        CalibrationError: if it does not converge, or more than a third of all blocks would have to be left out.
+        CalibrationError: if it does not converge, or more than a third of everything would be left out.
     """
     ones = np.ones((system.campaign.count, len(system.blocks)))
     optimum = minimise(system, system.start(), ones)

@@ -1,13 +1,13 @@
-"""What may lie off the drawing: frames of joints, encoders, numbers of the description; and the machine so made.
+"""What may lie off the drawing: frames of joints, encoders, numbers of the description; and such a machine.
 
 A parameter is a deviation from the description, with a standard deviation before anything is measured, its
 tolerance. Kinds, with what they are called:
 
     frame        JOINT.predecessor.x ... JOINT.successor.rz    displacement of a joint's frame, axes of the
                                                                body that carries it
-    zero         zero.DRIVE           q = (1 + g) theta + zero - c F       theta the reading of an encoder, F the
-    gear         gear.DRIVE           g                                    force of its drive that holds the
-    compliance   compliance.DRIVE     c                                    robot, less what the description says
+    zero         zero.DRIVE           q = (1 + g) theta + zero - c F      theta the reading of an encoder, F the
+    gear         gear.DRIVE           g                                   force of its drive that holds the
+    compliance   compliance.DRIVE     c, more than in the description     robot
     stretch      stretch.BODY         length of a body between its two joints by the force along it, m/N
     number       number.NAME          a free number of the description, with all that follows from it
     device       DEVICE.x ...         of what measures (`nacelle.calibration.devices`)
@@ -293,7 +293,7 @@ class Geometry:
                 )
 
     def coordinates(self, readings: Array, values: Array) -> tuple[Array, Array]:
-        """Coordinates (S, encoders) of joints that readings (S, encoders) mean, and rates (S, encoders, P)."""
+        """Coordinates (S, encoders) that readings (S, encoders) mean, and their rates (S, encoders, P)."""
         q, rates = readings.copy(), np.zeros((*readings.shape, len(self.parameters)))
         forces = self._forces(readings.shape)
         for k, encoder in enumerate(self.encoders[: forces.shape[1]]):
