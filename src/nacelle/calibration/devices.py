@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -71,6 +71,13 @@ class Device(Protocol):
     def measured(self) -> Array:
         """What was measured at each sample (S, k), NaN where nothing was."""
 
+    @property
+    def rows_each(self) -> int:
+        """Number of residuals at each sample."""
+
+    def subset(self, rows: Array) -> Device:
+        """What was measured at some samples."""
+
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals at states; `sag` (S, 6) displaces the platform, `values` (d,) are the device's own."""
 
@@ -111,8 +118,28 @@ def _tool_point(now: Linearised, tool: Tool, offset: Array, sag: Array) -> tuple
     return p, response, now.values["R"][:, tool.body]
 
 
+class _Measured:
+    """Devices whose measurements are numbers."""
+
+    values: Array
+
+    @property
+    def measured(self) -> Array:
+        """What was measured (S, k)."""
+        return self.values
+
+    @property
+    def rows_each(self) -> int:
+        """Number of residuals at each sample."""
+        return int(self.values.shape[1])
+
+    def subset(self, rows: Array) -> Any:
+        """What was measured at some samples."""
+        return replace(self, values=self.values[rows])  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, eq=False)
-class Tracker:
+class Tracker(_Measured):
     """Full or partial poses, or single coordinates, of a tool in a device's frame.
 
     Attributes:
@@ -121,7 +148,7 @@ class Tracker:
         noise: standard deviations (k,), m and rad.
         frame: the device's frame in the base.
         tolerance: standard deviations (6,) of the frame before anything is measured, m and rad, base axes; 0
-            where it is known.
+            where it is known, infinite where it is to be found from the positions.
         tool: what is measured.
         name: its name.
     """
@@ -130,7 +157,7 @@ class Tracker:
     noise: Array
     coordinates: tuple[str, ...] = AXES[:3]
     frame: Pose = field(default_factory=identity)
-    tolerance: tuple[float, ...] = (0.0,) * 6
+    tolerance: tuple[float, ...] = (np.inf,) * 6
     tool: Tool = field(default_factory=Tool)
     name: str = "tracker"
 
@@ -148,11 +175,6 @@ class Tracker:
         """The frame and the tool point, as far as they are unknown."""
         tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
         return _own_parameters(self.name, (*AXES, *_TOOL), tolerances)
-
-    @property
-    def measured(self) -> Array:
-        """The coordinates (S, k)."""
-        return self.values
 
     def frame_at(self, offsets: Array) -> Pose:
         """The frame displaced by offsets (6,) in base axes."""
@@ -192,6 +214,7 @@ class Tracker:
         weight = 1.0 / np.broadcast_to(np.asarray(self.noise, dtype=float), (len(keep),))[:, None]
         response = now.body(self.tool.body).transformed(weight * maps[:, keep])
         return Rows(residual[:, keep] * weight[:, 0], response, _free(self.parameters, weight * own[:, keep]))
+
     def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
         """The device with what it would measure at states, noise added."""
         blank = replace(self, values=np.where(np.isnan(self.values), np.nan, 0.0))
@@ -200,7 +223,7 @@ class Tracker:
 
 
 @dataclass(frozen=True, eq=False)
-class Distance:
+class Distance(_Measured):
     """Distances of a tool point from a point of the base: a double ball bar, a wire.
 
     Attributes:
@@ -225,11 +248,6 @@ class Distance:
         tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
         return _own_parameters(self.name, ("x", "y", "z", "offset", *_TOOL), tolerances)
 
-    @property
-    def measured(self) -> Array:
-        """The distances (S, 1)."""
-        return self.values
-
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the distances, over the noise."""
         offsets = _full(self.parameters, values, 7)
@@ -249,7 +267,7 @@ class Distance:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class Target(_Measured):
     """A tool point in the images of a camera.
 
     Attributes:
@@ -273,11 +291,6 @@ class Target:
         """The camera's pose and the tool point, as far as they are unknown."""
         tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
         return _own_parameters(self.name, (*AXES, *_TOOL), tolerances)
-
-    @property
-    def measured(self) -> Array:
-        """The pixels (S, 2)."""
-        return self.values
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the pixels, over the noise."""
@@ -323,6 +336,19 @@ class Edges:
     def parameters(self) -> tuple[Parameter, ...]:
         """The camera's pose, as far as it is unknown."""
         return _own_parameters(self.name, AXES, self.tolerance)
+
+    @property
+    def rows_each(self) -> int:
+        """Two residuals at each sample."""
+        return 2
+
+    def subset(self, rows: Array) -> Edges:
+        """What was measured at some samples."""
+        return replace(self, edges=tuple(self.edges[k] for k in rows), weights=self.weights[rows])
+
+    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Edges:
+        """The normals turned within their planes of rotation so that residuals are noise alone."""
+        raise CalibrationError("edges are simulated by rendering images: `nacelle.vision.measure`")
 
     @property
     def measured(self) -> Array:

@@ -10,8 +10,8 @@ motions are eliminated sample by sample, and what a campaign says of the paramet
 
     minimise |r + B dz|^2 (projected) + |(z + dz - z_0) / tolerance|^2
 
-by Levenberg and Marquardt's method, damped by the diagonal of B^T B + tolerance^-2, so that units do not
-matter. Samples that pairs of measurements connect are eliminated together. After each step the loops are
+by Levenberg and Marquardt's method, damped in tolerances, so that units do not matter: a damping that
+follows the data would slow the directions that only tolerances hold. Samples that pairs of measurements connect are eliminated together. After each step the loops are
 closed again. Outliers: first with weights of Geman and McClure whose width shrinks from the largest residual
 to the noise (graduated non-convexity), then blocks beyond their chi-square quantile are left out.
 """
@@ -32,8 +32,8 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 _STEPS = 60
-# Steps that lower the cost by less, as a part of it, end the iteration.
-_DONE = 1e-12
+# A step that is to lower the sum of squares by less ends the iteration, as does one below its rounding.
+_DONE, _ROUNDING = 1e-8, 1e-12
 # Below this part of its largest singular value A_s does not determine a motion.
 _RANK = 1e-9
 # Probability with which a right block of rows is left out as an outlier, and rounds of leaving out.
@@ -82,11 +82,6 @@ class Campaign:
         index = np.full(self.count, -1)
         index[rows] = np.arange(len(rows))
 
-        def device(one: Device) -> Device:
-            if hasattr(one, "edges"):
-                return replace(one, edges=tuple(one.edges[k] for k in rows), weights=one.weights[rows])  # type: ignore[type-var]
-            return replace(one, values=one.measured[rows])  # type: ignore[type-var]
-
         pairs = []
         for one in self.pairs:
             both = np.all(index[one.samples] >= 0, axis=1)
@@ -98,7 +93,7 @@ class Campaign:
         return replace(
             self,
             readings=self.readings[rows],
-            devices=tuple(map(device, self.devices)),
+            devices=tuple(device.subset(rows) for device in self.devices),
             pairs=tuple(pairs),
             **arrays,
         )
@@ -169,11 +164,7 @@ class System:
         self._noise = np.array([encoder.noise for encoder in campaign.encoders])
         self.sag = np.zeros((campaign.count, 6)) if campaign.sag is None else campaign.sag
         # Blocks of rows that are right or wrong together: encoders one by one, every device.
-        sizes = [1] * len(campaign.encoders) + [one.measured.shape[1] for one in campaign.devices]
-        sizes = [
-            2 if hasattr(one, "edges") else size
-            for one, size in zip((*campaign.encoders, *campaign.devices), sizes, strict=True)
-        ]
+        sizes = [1] * len(campaign.encoders) + [device.rows_each for device in campaign.devices]
         self.blocks = np.repeat(np.arange(len(sizes)), sizes)
         self.block_names = [
             *(encoder.name for encoder in campaign.encoders),
@@ -189,6 +180,19 @@ class System:
                 label[label == label[i]] = label[j]
         values, counts = np.unique(label, return_counts=True)
         return [np.flatnonzero(label == value) for value in values[counts > 1]]
+
+    @cached_property
+    def present(self) -> Array:
+        """Which rows (S, K) were measured."""
+        parts = [np.isfinite(self.campaign.readings)]
+        for device in self.campaign.devices:
+            seen = np.isfinite(device.measured)
+            parts.append(
+                seen
+                if device.rows_each == seen.shape[1]
+                else np.repeat(seen[:, :1], device.rows_each, axis=1)
+            )
+        return np.concatenate(parts, axis=1)
 
     def start(self) -> Point:
         """The description at the readings, loops closed."""
@@ -249,14 +253,22 @@ class System:
             pairs.append((one.samples, residual, first.by_motion, second.by_motion, whole))
         return Rows(r, A, B, tuple(pairs), now)
 
-    def reduce(self, point: Point, weights: Array) -> Reduced:
-        """Eliminate the motions; `weights` (S, K) are the square roots of weights of rows."""
+    def reduce(self, point: Point, weights: Array, extra: Array | None = None) -> Reduced:
+        """Eliminate the motions; `weights` (S, K) are the square roots of weights of rows.
+
+        Columns of `extra` (S, K, E) follow those of the parameters: effects that are tried.
+        """
         rows = self.rows(point)
-        r, A, B = weights * rows.r, weights[:, :, None] * rows.A, weights[:, :, None] * rows.B
+        by = (
+            rows.B
+            if extra is None
+            else np.concatenate([rows.B, np.where(self.present[:, :, None], extra, 0.0)], axis=2)
+        )
+        r, A, B = weights * rows.r, weights[:, :, None] * rows.A, weights[:, :, None] * by
         grouped = np.zeros(len(r), dtype=bool)
         parts: list[tuple[Array, Array]] = []
         lift: list[tuple[Array, Array, Array, Array]] = []
-        degrees = int(np.sum((weights > 0.0) & (rows.r != 0.0)))
+        degrees = int(np.sum((weights > 0.0) & self.present))
         for group in self._groups:
             grouped[group] = True
             stacked = _stack_group(group, r, A, B, rows.pairs)
@@ -277,7 +289,7 @@ class System:
             parts.append(
                 (
                     (r_part - (U @ (np.swapaxes(U, 1, 2) @ r_part[:, :, None]))[:, :, 0]).ravel(),
-                    (b - U @ (np.swapaxes(U, 1, 2) @ b)).reshape(-1, self.count),
+                    (b - U @ (np.swapaxes(U, 1, 2) @ b)).reshape(-1, b.shape[2]),
                 )
             )
             degrees -= int(np.sum(good))
@@ -354,40 +366,40 @@ def minimise(system: System, point: Point, weights: Array, steps: int = _STEPS) 
     """
     reduced = system.reduce(point, weights)
     cost = float(np.sum(system.residuals(reduced.rows, point.values, weights) ** 2))
-    damping, done = 1e-6, 0
+    damping = 1e-3
     inverse_tolerance = 1.0 / system.tolerance
     for step in range(steps):
         J = np.concatenate([reduced.J, np.diag(inverse_tolerance)])
         r = np.concatenate([reduced.r, point.values * inverse_tolerance])
-        scale = np.linalg.norm(J, axis=0)
         free = ~(
             ((point.values <= system.lower) & (J.T @ r > 0))
             | ((point.values >= system.upper) & (J.T @ r < 0))
         )
-        H, g = (J / scale).T @ (J / scale), (J / scale).T @ r
+        Q, R = np.linalg.qr((J * system.tolerance)[:, free])
+        right, identity = Q.T @ r, np.eye(R.shape[1])
         improved = False
         for _ in range(12):
             dz = np.zeros(system.count)
-            damped = H[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
-            dz[free] = -np.linalg.solve(damped, g[free]) / scale[free]
+            stacked = np.concatenate([R, np.sqrt(damping) * identity])
+            step_size = np.linalg.lstsq(stacked, np.concatenate([right, 0.0 * right]), rcond=None)[0]
+            dz[free] = -step_size * system.tolerance[free]
             dz = np.clip(point.values + dz, system.lower, system.upper) - point.values
             try:
                 trial = system.move(point, reduced, dz)
                 new = system.reduce(trial, weights)
             except CalibrationError:
-                damping = max(10.0 * damping, 1e-3)
+                damping = max(10.0 * damping, 1e-2)
                 continue
             new_cost = float(np.sum(system.residuals(new.rows, trial.values, weights) ** 2))
-            if np.isfinite(new_cost) and new_cost <= cost * (1.0 + 1e-14):
+            if np.isfinite(new_cost) and new_cost <= cost * (1.0 + _ROUNDING):
                 improved = True
                 break
-            damping = max(10.0 * damping, 1e-6)
+            damping = max(10.0 * damping, 1e-2)
         if not improved:
             return Optimum(point, reduced, weights, cost, step)
-        gain = cost - new_cost
-        point, reduced, cost, damping = trial, new, new_cost, max(damping * 0.1, 1e-12)
-        done = done + 1 if gain <= _DONE * cost + 1e-12 else 0
-        if done:
+        expected = -float(dz @ (J.T @ r))
+        point, reduced, cost, damping = trial, new, new_cost, 0.1 * damping if damping > 1e-6 else 0.0
+        if expected < _DONE + _ROUNDING * cost:
             return Optimum(point, reduced, weights, cost, step + 1)
     raise CalibrationError(
         f"{system.campaign.robot.name}: the fit has not converged after {steps} steps: are units, signs, "
@@ -408,7 +420,7 @@ def fit(system: System, *, robust: bool = True) -> Optimum:
     optimum = _graduated(system, optimum)
     kept = ~_misfits(system, optimum, optimum.weights)
     for _ in range(_ROUNDS):
-        if np.mean(kept[:, system.blocks][_present(system)]) < 2.0 / 3.0:
+        if np.mean(kept[:, system.blocks][system.present]) < 2.0 / 3.0:
             raise CalibrationError(
                 f"{system.campaign.robot.name}: more than a third of what was measured would be left out as "
                 "outliers: noise, units or the model are wrong"
@@ -419,18 +431,6 @@ def fit(system: System, *, robust: bool = True) -> Optimum:
             break
         kept = again
     return optimum
-
-
-def _present(system: System) -> Array:
-    """Which rows (S, K) were measured."""
-    campaign = system.campaign
-    parts = [np.isfinite(campaign.readings)]
-    for device in campaign.devices:
-        seen = np.isfinite(device.measured)
-        parts.append(
-            np.repeat(np.all(seen, axis=1, keepdims=True), 2, axis=1) if hasattr(device, "edges") else seen
-        )
-    return np.concatenate(parts, axis=1)
 
 
 def _misfits(system: System, optimum: Optimum, weights: Array) -> Array:
@@ -448,7 +448,7 @@ def _misfits(system: System, optimum: Optimum, weights: Array) -> Array:
     count = len(system.block_names)
     squares = np.zeros((len(r), count))
     sizes = np.zeros((len(r), count), dtype=int)
-    present = _present(system)
+    present = system.present
     for block in range(count):
         of = system.blocks == block
         squares[:, block] = np.sum(np.where(present[:, of], r[:, of] ** 2, 0.0), axis=1)
@@ -461,7 +461,7 @@ def _misfits(system: System, optimum: Optimum, weights: Array) -> Array:
 
 def _graduated(system: System, optimum: Optimum) -> Optimum:
     """Weights of Geman and McClure, w = (c^2 / (c^2 + r^2))^2, whose width c shrinks to the noise."""
-    present = _present(system)
+    present = system.present
     blocks = system.blocks
     largest = float(np.max(np.abs(optimum.reduced.rows.r[present])))
     width = largest

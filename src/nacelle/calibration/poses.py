@@ -16,9 +16,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.calibration.fit import Campaign, Point, System
 from nacelle.calibration.loops import Linearised, Loops, States, states_at
-from nacelle.calibration.parameters import Encoder, Geometry, Parameter, encoders_of, known_parameters, length_bodies
+from nacelle.calibration.parameters import (
+    Encoder,
+    Geometry,
+    Parameter,
+    encoders_of,
+    known_parameters,
+    length_bodies,
+)
 from nacelle.dynamics.forward import gravity_forces
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.dynamics.reactions import joint_reactions
@@ -82,7 +88,11 @@ def sag_of(robot: Robot, x: Array) -> Array:
 
 
 def platform_rates(
-    robot: Robot, x: Array, parameters: Sequence[Parameter], encoders: Sequence[Encoder], values: Array | None = None
+    robot: Robot,
+    x: Array,
+    parameters: Sequence[Parameter],
+    encoders: Sequence[Encoder],
+    values: Array | None = None,
 ) -> Array:
     """L (S, 6, P): twist [v; w] of the platform frame, base axes, by the parameters, with encoders held."""
     inverse = inverse_kinematics(robot, x, limits=False)
@@ -99,7 +109,10 @@ def platform_rates(
 
 def held_rates(now: Linearised, states: States, drives: Sequence[Encoder], rates: Array) -> Array:
     """The same at states that are linearised already; `rates` (S, drives, P) of the drives' coordinates."""
-    A, B = (np.concatenate(part, axis=1) for part in zip(*(now.joint(one.axis, states)[1] for one in drives), strict=True))
+    A, B = (
+        np.concatenate(part, axis=1)
+        for part in zip(*(now.joint(one.axis, states)[1] for one in drives), strict=True)
+    )
     _, response = now.point(PLATFORM, np.zeros(3))
     twist = now.body(PLATFORM)
     by_motion = np.concatenate([response.by_motion, twist.by_motion[:, 3:]], axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from nacelle.calibration.devices import Device
 from nacelle.calibration.fit import Campaign, Point, System
 from nacelle.calibration.loops import Loops, States, states_at
-from nacelle.calibration.parameters import Encoder, Geometry, Parameter
+from nacelle.calibration.parameters import Encoder, Parameter
 from nacelle.calibration.poses import loads_if_needed, sag_of
 from nacelle.errors import CalibrationError
 from nacelle.kinematics.solve.inverse import inverse_kinematics
@@ -72,7 +72,8 @@ def simulate_campaign(
     forces, pulls = loads_if_needed(robot, x, parameters)
     drives = encoders[: len(robot.actuators)]
     readings = np.concatenate([inverse.q, np.zeros((len(x), len(encoders) - len(drives)))], axis=1)
-    blank = Campaign(robot, readings, tuple(encoders), tuple(devices), forces=forces, pulls=pulls, sag=sag_of(robot, x))
+    loads = {"forces": forces, "pulls": pulls, "sag": sag_of(robot, x)}
+    blank = Campaign(robot, readings, tuple(encoders), tuple(devices), guess=x, **loads)
     own = [one for one in parameters if one.kind != "device"]
     system = System(blank, own)
     by_name = dict(zip((one.name for one in parameters), values.tolist(), strict=True))
@@ -109,5 +110,7 @@ def measured_campaign(system: System, point: Point, rng: np.random.Generator) ->
     for one in campaign.pairs:
         residual, *_ = one.between(now, system.sag)
         noise = one.noise * rng.normal(size=residual.shape)
-        pairs.append(replace(one, values=one.values + residual * one.noise * (one.values.shape[1] == 1) + noise))
+        pairs.append(
+            replace(one, values=one.values + residual * one.noise * (one.values.shape[1] == 1) + noise)
+        )
     return replace(campaign, readings=readings, devices=tuple(devices), pairs=tuple(pairs))
