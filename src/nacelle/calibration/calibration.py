@@ -25,11 +25,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.calibration.checks import Finding, check_agreement, check_data, locate_devices
-from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit
+from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit, minimise
 from nacelle.calibration.parameters import Parameter, known_parameters
-from nacelle.calibration.poses import default_parameters, drawn_poses, opening_parameters, platform_rates
+from nacelle.calibration.poses import (
+    default_parameters,
+    drawn_poses,
+    opening_parameters,
+    platform_rates,
+    without_rigid_motion,
+)
 from nacelle.errors import CalibrationError, format_count
 from nacelle.model.robot import Robot
+from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
 
 # Singular values below this part of the largest are no information.
@@ -294,6 +301,7 @@ def shown_unit(unit: str) -> tuple[float, str]:
     return {"m": (1e3, "mm"), "rad": (180.0 / np.pi, "deg"), "m/N": (1e6, "um/N")}.get(unit, (1.0, unit))
 
 
+@one_blas_thread
 def calibrate(
     campaign: Campaign,
     parameters: Sequence[Parameter] | None = None,
@@ -324,7 +332,7 @@ def calibrate(
     if result.probability < _POOR:
         causes = tuple(other_causes(system, optimum))
         findings += [_poor_fit(result, causes)]
-    checked = _validate(located, own, robust) if validate and located.count >= 15 else None
+    checked = _validate(system, optimum) if validate and located.count >= 15 else None
     ordered = tuple(sorted(findings, key=lambda finding: not finding.is_error))
     return dataclasses.replace(result, findings=ordered, causes=causes, validation=checked)
 
@@ -366,19 +374,23 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         outliers=tuple(left_out),
         findings=(),
         causes=(),
-        before=pose_error(system, np.zeros(system.own), np.diag(system.tolerance[: system.own] ** 2)),
-        after=pose_error(system, own, C[: system.own, : system.own]),
+        before=pose_error(system, np.diag(system.tolerance[: system.own] ** 2)),
+        after=pose_error(system, C[: system.own, : system.own]),
         validation=None,
         steps=optimum.steps,
     )
 
 
-def pose_error(system: System, values: Array, covariance: Array) -> PoseError:
-    """Expected error of the pose over the workspace, with encoders held, by a covariance of parameters."""
+def pose_error(system: System, covariance: Array) -> PoseError:
+    """Expected error of the pose over the workspace, with encoders held, by a covariance of parameters.
+
+    Where no device knows its place in the base it is the error in the base that fits best
+    (`without_rigid_motion`).
+    """
     robot = system.campaign.robot
     x = drawn_poses(robot, _WORKSPACE, seed=3)
-    del values
     L = platform_rates(robot, x, system.geometry.parameters, system.campaign.encoders)
+    L = without_rigid_motion(robot, x, L, system.campaign)
     spread = L @ covariance @ np.swapaxes(L, 1, 2)
     squares = np.diagonal(spread, axis1=1, axis2=2)
     largest = np.sqrt(np.linalg.eigvalsh(spread[:, :3, :3])[:, -1].max())
@@ -493,26 +505,26 @@ def _drifts(system: System) -> tuple[Array, list[str]]:
     return time[:, None, None] * np.eye(K), labels
 
 
-def _validate(campaign: Campaign, own: Sequence[Parameter], robust: bool) -> Validation | None:
-    """Fit without every fifth pose, and predict these."""
+def _validate(system: System, optimum: Optimum) -> Validation | None:
+    """Fit without every fifth pose, and predict these; from the optimum, without what was left out there."""
+    campaign, own = system.campaign, system.parameters[: system.own]
     held = np.arange(campaign.count) % 5 == 2
-    inside = campaign.subset(np.flatnonzero(~held))
-    outside = campaign.subset(np.flatnonzero(held))
-    system = System(inside, own)
+    inside, outside = np.flatnonzero(~held), np.flatnonzero(held)
+    fitted, test = System(campaign.subset(inside), own), System(campaign.subset(outside), own)
     try:
-        optimum = fit(system, robust=robust)
-        test = System(outside, own)
+        start = Point(optimum.point.values, optimum.point.states[inside])
+        again = minimise(fitted, start, optimum.weights[inside])
         ratios = []
-        for values in (np.zeros(test.count), optimum.point.values):
+        for values in (np.zeros(test.count), again.point.values):
             point = test.at(values, test.start().states)
             # Rounds of the best motions, parameters held.
             for _ in range(3):
-                reduced = test.reduce(point, np.ones(test.present.shape))
+                reduced = test.reduce(point, optimum.weights[outside])
                 point = test.move(point, reduced, np.zeros(test.count))
             ratios.append(_typical_residual(test, point))
     except CalibrationError:
         return None
-    return Validation(outside.count, *ratios)
+    return Validation(len(outside), *ratios)
 
 
 def _typical_residual(system: System, point: Point) -> float:

@@ -29,7 +29,16 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import left_jacobian, quat_from_matrices, quat_log, rotation_vector
+from nacelle.spatial.rotation import (
+    left_jacobian,
+    quat_conjugate,
+    quat_exp,
+    quat_from_matrices,
+    quat_from_rotation,
+    quat_log,
+    quat_multiply,
+    rotation_vector,
+)
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
@@ -77,6 +86,9 @@ class Device(Protocol):
 
     def subset(self, rows: Array) -> Device:
         """What was measured at some samples."""
+
+    def blank(self, count: int) -> Device:
+        """The device before anything was measured at so many samples."""
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals at states; `sag` (S, 6) displaces the platform, `values` (d,) are the device's own."""
@@ -136,6 +148,10 @@ class _Measured:
     def subset(self, rows: Array) -> Any:
         """What was measured at some samples."""
         return replace(self, values=self.values[rows])  # type: ignore[type-var]
+
+    def blank(self, count: int) -> Any:
+        """The device before anything was measured at so many samples: zeros."""
+        return replace(self, values=np.zeros((count, self.values.shape[1])))  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,16 +216,16 @@ class Tracker(_Measured):
         maps[:, 3:, 3:] = R_d.T
         if "rx" in self.coordinates:
             sagging = sag[:, 3:] if self.tool.body == PLATFORM else np.zeros((count, 3))
-            R_meas = np.stack([rotation_vector(v) for v in np.nan_to_num(measured[:, 3:])])
-            bent = np.stack([rotation_vector(v) for v in sagging])
-            off = R_d.T @ bent @ R_b @ np.swapaxes(R_meas, 1, 2)
-            residual[:, 3:] = quat_log(quat_from_matrices(off))
-            residual[np.isnan(measured)] = np.nan
+            tilt = quat_multiply(quat_exp(sagging), quat_from_matrices(R_b))
+            seen = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), tilt)
+            off = quat_multiply(seen, quat_conjugate(quat_exp(np.nan_to_num(measured[:, 3:]))))
+            residual[:, 3:] = quat_log(off)
             own[:, 3:, 3:6] = -R_d.T @ turn
             # Where residuals are small their rate is the angular velocity; exactly, J^-1 of them.
-            inverse = np.stack([np.linalg.inv(left_jacobian(v)) for v in np.nan_to_num(residual[:, 3:])])
+            inverse = inverse_left_jacobians(residual[:, 3:])
             maps[:, 3:] = inverse @ maps[:, 3:]
             own[:, 3:] = inverse @ own[:, 3:]
+            residual[np.isnan(measured)] = np.nan
         keep = [AXES.index(name) for name in self.coordinates]
         weight = 1.0 / np.broadcast_to(np.asarray(self.noise, dtype=float), (len(keep),))[:, None]
         response = now.body(self.tool.body).transformed(weight * maps[:, keep])
@@ -220,6 +236,17 @@ class Tracker(_Measured):
         blank = replace(self, values=np.where(np.isnan(self.values), np.nan, 0.0))
         residual = blank.rows(now, sag, values).residual
         return replace(self, values=blank.values + self.noise * (residual + rng.normal(size=residual.shape)))
+
+
+def inverse_left_jacobians(r: Array) -> Array:
+    """J(r)^-1 = 1 - K / 2 + (1 - a sin a / (2 (1 - cos a))) K K / a^2 (S, 3, 3) of vectors (S, 3), K = skew(r)."""
+    K, square = skews(r), np.sum(r * r, axis=1)
+    safe = np.where(square > 1e-4, square, 1.0)
+    a = np.sqrt(safe)
+    exact = (1.0 - a * np.sin(a) / (2.0 * (1.0 - np.cos(a)))) / safe
+    series = 1.0 / 12.0 + square / 720.0 + square**2 / 30240.0
+    factor = np.where(square > 1e-4, exact, series)
+    return np.asarray(np.eye(3) - 0.5 * K + factor[:, None, None] * (K @ K))
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,6 +368,10 @@ class Edges:
     def rows_each(self) -> int:
         """Two residuals at each sample."""
         return 2
+
+    def blank(self, count: int) -> Edges:
+        """Without an image there are no edges."""
+        raise CalibrationError("poses for a camera that sees edges are planned with Target, points in images")
 
     def subset(self, rows: Array) -> Edges:
         """What was measured at some samples."""

@@ -30,6 +30,7 @@ from nacelle.calibration.parameters import Encoder, Geometry, Parameter
 from nacelle.errors import CalibrationError
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.vision.observer.update import chi_square_quantile
 
 _STEPS = 60
 # A step that is to lower the sum of squares by less ends the iteration, as does one below its rounding.
@@ -38,6 +39,8 @@ _DONE, _ROUNDING = 1e-8, 1e-12
 _RANK = 1e-9
 # Probability with which a right block of rows is left out as an outlier, and rounds of leaving out.
 _GATE, _ROUNDS = 1e-4, 6
+# Steps of the first fit, before outliers are looked for, and of each width of the weights.
+_FIRST, _STAGE = 4, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,93 +361,104 @@ class Optimum:
     steps: int
 
 
-def minimise(system: System, point: Point, weights: Array, steps: int = _STEPS) -> Optimum:
+def minimise(
+    system: System, point: Point, weights: Array, *, steps: int = _STEPS, to_end: bool = True
+) -> Optimum:
     """Levenberg and Marquardt's method from a point.
 
     Raises:
-        CalibrationError: if it does not end.
+        CalibrationError: if it does not end within the steps and is to.
     """
     reduced = system.reduce(point, weights)
-    cost = float(np.sum(system.residuals(reduced.rows, point.values, weights) ** 2))
+    cost = _cost(system, point, reduced, weights)
     damping = 1e-3
-    inverse_tolerance = 1.0 / system.tolerance
     for step in range(steps):
-        J = np.concatenate([reduced.J, np.diag(inverse_tolerance)])
-        r = np.concatenate([reduced.r, point.values * inverse_tolerance])
-        free = ~(
-            ((point.values <= system.lower) & (J.T @ r > 0))
-            | ((point.values >= system.upper) & (J.T @ r < 0))
-        )
-        Q, R = np.linalg.qr((J * system.tolerance)[:, free])
-        right, identity = Q.T @ r, np.eye(R.shape[1])
-        improved = False
+        accepted: tuple[Point, Reduced, float, float] | None = None
         for _ in range(12):
-            dz = np.zeros(system.count)
-            stacked = np.concatenate([R, np.sqrt(damping) * identity])
-            step_size = np.linalg.lstsq(stacked, np.concatenate([right, 0.0 * right]), rcond=None)[0]
-            dz[free] = -step_size * system.tolerance[free]
-            dz = np.clip(point.values + dz, system.lower, system.upper) - point.values
             try:
-                trial = system.move(point, reduced, dz)
-                new = system.reduce(trial, weights)
+                accepted = _try_step(system, point, reduced, weights, damping, cost * (1.0 + _ROUNDING))
             except CalibrationError:
-                damping = max(10.0 * damping, 1e-2)
-                continue
-            new_cost = float(np.sum(system.residuals(new.rows, trial.values, weights) ** 2))
-            if np.isfinite(new_cost) and new_cost <= cost * (1.0 + _ROUNDING):
-                improved = True
+                accepted = None
+            if accepted is not None:
                 break
             damping = max(10.0 * damping, 1e-2)
-        if not improved:
+        if accepted is None:
             return Optimum(point, reduced, weights, cost, step)
-        expected = -float(dz @ (J.T @ r))
-        point, reduced, cost, damping = trial, new, new_cost, 0.1 * damping if damping > 1e-6 else 0.0
+        point, reduced, cost, expected = accepted
+        damping = 0.1 * damping if damping > 1e-6 else 0.0
         if expected < _DONE + _ROUNDING * cost:
             return Optimum(point, reduced, weights, cost, step + 1)
+    if not to_end:
+        return Optimum(point, reduced, weights, cost, steps)
     raise CalibrationError(
         f"{system.campaign.robot.name}: the fit has not converged after {steps} steps: are units, signs, "
         "and the order of columns right?"
     )
 
 
+def _cost(system: System, point: Point, reduced: Reduced, weights: Array) -> float:
+    return float(np.sum(system.residuals(reduced.rows, point.values, weights) ** 2))
+
+
+def _try_step(
+    system: System, point: Point, reduced: Reduced, weights: Array, damping: float, most: float
+) -> tuple[Point, Reduced, float, float] | None:
+    """A damped step, or two, to a sum of squares of at most `most`; and how far it was to fall; None if not.
+
+    Parameters that nothing shows, such as a rigid motion of machine and device, leave a curved valley: along it
+    a step leads up its side by the square of its length, and a second one down again.
+    """
+    expected = 0.0
+    for _ in range(2):
+        J = np.concatenate([reduced.J * system.tolerance, np.eye(system.count)])
+        r = np.concatenate([reduced.r, point.values / system.tolerance])
+        slope = J.T @ r
+        free = ~(
+            ((point.values <= system.lower) & (slope > 0)) | ((point.values >= system.upper) & (slope < 0))
+        )
+        Q, R = np.linalg.qr(J[:, free])
+        stacked = np.concatenate([R, np.sqrt(damping) * np.eye(R.shape[1])])
+        dz = np.zeros(system.count)
+        dz[free] = -np.linalg.lstsq(stacked, np.concatenate([Q.T @ r, np.zeros(R.shape[1])]), rcond=None)[0]
+        dz = np.clip(point.values + dz * system.tolerance, system.lower, system.upper) - point.values
+        expected = max(expected, -float(dz / system.tolerance @ slope))
+        point = system.move(point, reduced, dz)
+        reduced = system.reduce(point, weights)
+        cost = _cost(system, point, reduced, weights)
+        if np.isfinite(cost) and cost <= most:
+            return point, reduced, cost, expected
+    return None
+
+
 def fit(system: System, *, robust: bool = True) -> Optimum:
     """The best parameters, outliers left out.
 
+    Where more than a third of everything would have to be left out it is not outliers that do not fit: then
+    nothing is.
+
     Raises:
-        CalibrationError: if it does not converge, or more than a third of everything would be left out.
+        CalibrationError: if it does not converge.
     """
     ones = np.ones((system.campaign.count, len(system.blocks)))
-    optimum = minimise(system, system.start(), ones)
-    if not robust or not _misfits(system, optimum, ones).any():
-        return optimum
-    optimum = _graduated(system, optimum)
-    kept = ~_misfits(system, optimum, optimum.weights)
+    first = minimise(system, system.start(), ones, steps=_FIRST, to_end=False)
+    if not robust or not _misfits(system, first).any():
+        return minimise(system, first.point, ones)
+    optimum = _graduated(system)
+    kept = ~_misfits(system, optimum)
     for _ in range(_ROUNDS):
         if np.mean(kept[:, system.blocks][system.present]) < 2.0 / 3.0:
-            raise CalibrationError(
-                f"{system.campaign.robot.name}: more than a third of what was measured would be left out as "
-                "outliers: noise, units or the model are wrong"
-            )
+            return minimise(system, first.point, ones)
         optimum = minimise(system, optimum.point, kept[:, system.blocks].astype(float))
-        again = ~_misfits(system, optimum, ones)
+        again = ~_misfits(system, optimum)
         if np.array_equal(again, kept):
             break
         kept = again
     return optimum
 
 
-def _misfits(system: System, optimum: Optimum, weights: Array) -> Array:
-    """Blocks (S, blocks) whose residuals, best motions taken for the others, are beyond chance.
-
-    A block's residual with the motion that its own rows had no say in would be exact; here its squared
-    residual at the optimum, whose expectation is less than its rows, is compared with chi-square: a wrong
-    block pulls the motion of its sample and shows in the blocks that it pulls, so that of a sample only the
-    worst is left out at a time.
-    """
-    from nacelle.vision.observer.update import chi_square_quantile
-
+def _misfits(system: System, optimum: Optimum) -> Array:
+    """Blocks (S, blocks) whose squared residuals are beyond chance, with the best motions of their samples."""
     r = optimum.reduced.rows.r
-    del weights
     count = len(system.block_names)
     squares = np.zeros((len(r), count))
     sizes = np.zeros((len(r), count), dtype=int)
@@ -459,19 +473,20 @@ def _misfits(system: System, optimum: Optimum, weights: Array) -> Array:
     return np.asarray(squares > limits[sizes])
 
 
-def _graduated(system: System, optimum: Optimum) -> Optimum:
+def _graduated(system: System) -> Optimum:
     """Weights of Geman and McClure, w = (c^2 / (c^2 + r^2))^2, whose width c shrinks to the noise."""
     present = system.present
     blocks = system.blocks
-    largest = float(np.max(np.abs(optimum.reduced.rows.r[present])))
-    width = largest
+    ones, start = np.ones(present.shape), system.start()
+    optimum = Optimum(start, system.reduce(start, ones), ones, np.inf, 0)
+    width = float(np.max(np.abs(optimum.reduced.rows.r[present])))
     while True:
         r = optimum.reduced.rows.r
         squares = np.stack(
             [np.sum(r[:, blocks == k] ** 2, axis=1) for k in range(len(system.block_names))], axis=1
         )
         weights = (width**2 / (width**2 + squares))[:, blocks]
-        optimum = minimise(system, optimum.point, weights, steps=_STEPS)
+        optimum = minimise(system, optimum.point, weights, steps=_STAGE, to_end=False)
         if width <= 3.0:
             return optimum
-        width = max(3.0, 0.4 * width)
+        width = max(3.0, 0.25 * width)

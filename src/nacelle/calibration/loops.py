@@ -159,6 +159,24 @@ class Response(NamedTuple):
         return Response(map_ @ self.by_motion, map_ @ self.by_parameters)
 
 
+class Effects(NamedTuple):
+    """Twists of frames by parameters, only those that are not zero.
+
+    Attributes:
+        twists: (S, 6, E), spatial, at the base's origin.
+        frames: of which frame each is (E,).
+        sums: from the effects to the parameters behind them (E, P), 0 or 1.
+    """
+
+    twists: Array
+    frames: Array
+    sums: Array
+
+    def on(self, signs: Array) -> Array:
+        """Twists (S, 6, P) of what frames move with signs (F,)."""
+        return np.asarray((self.twists * signs[self.frames]) @ self.sums)
+
+
 @dataclass(frozen=True, eq=False)
 class Linearised:
     """The loops at states, and how everything there changes with parameters.
@@ -166,7 +184,7 @@ class Linearised:
     Attributes:
         loops: of which robot.
         values: what `loop_state` gives at each sample.
-        twists: of every frame by every parameter (S, F, 6, P), spatial, at the base's origin.
+        effects: of the parameters on frames.
         motions: N (S, rates, n), the motions that the loops leave, orthonormal in the rates' scales.
         follow: -J^+ G (S, rates, P), how states follow the parameters.
         opened: what parameters open that no motion can close (S, rows, P), scaled: of loops that are
@@ -175,7 +193,7 @@ class Linearised:
 
     loops: Loops
     values: dict[str, Array]
-    twists: Array
+    effects: Effects
     motions: Array
     follow: Array
     opened: Array
@@ -196,14 +214,14 @@ class Linearised:
         lever = self.values["levers"][:, [loops.rows + k]]
         closure = j - robot.tree
         by_rates = lever @ (self.values["columns"] * loops.apart[closure])
-        direct = lever @ np.tensordot(self.twists, loops.frame_apart[closure], (1, 0)).swapaxes(1, 2)
+        direct = lever @ self.effects.on(loops.frame_apart[closure])
         return self.values["cut"][:, k], Response(by_rates @ self.motions, direct + by_rates @ self.follow)
 
     def body(self, body: int) -> Response:
         """Spatial twists [v0; w] (S, 6, ...) of a body."""
         columns = self.values["columns"] * self.loops.movers[body]
-        direct = np.tensordot(self.twists, self.loops.carried[body], (1, 0)).swapaxes(1, 2)
-        return Response(columns @ self.motions, np.swapaxes(direct, 1, 2) + columns @ self.follow)
+        direct = self.effects.on(self.loops.carried[body])
+        return Response(columns @ self.motions, direct + columns @ self.follow)
 
     def point(self, body: int, point: Array) -> tuple[Array, Response]:
         """Positions (S, 3) of a point (3,) of a body's frame, base axes, and their change; m."""
@@ -295,24 +313,24 @@ class Loops:
         """The loops at closed states; `frame_rates` (..., 6 F, P): how parameters displace frames."""
         values = self.evaluate(geometry, states)
         U, V, N = self._split(self._jacobian(values))
-        shape = (*frame_rates.shape[:-2], len(self._carriers), 6, frame_rates.shape[-1])
-        per_frame = frame_rates.reshape(shape)
-        used = np.any(per_frame, axis=tuple(k for k in range(per_frame.ndim) if k != per_frame.ndim - 3))
-        R = values["R"][:, self._carriers[used]]
-        p = values["origins"].reshape(len(R), -1, 3)[:, used]
-        rates = per_frame[..., used, :, :]
-        across = R @ rates[..., 3:, :]
-        twists = np.zeros((len(R), len(self._carriers), 6, frame_rates.shape[-1]))
-        twists[:, used] = np.concatenate([R @ rates[..., :3, :] + skews(p) @ across, across], axis=2)
-        moved = np.tensordot(twists, self.frame_apart[:, :], (1, 1))  # (S, 6, P, closures)
-        by_row = moved[..., self._closure_of_row]
-        G = np.einsum("src,scpr->srp", values["levers"][:, : self.rows], by_row, optimize=True)
-        G = G / self._row_scale[:, None]
+        count = len(self._carriers)
+        batch = len(frame_rates) if frame_rates.ndim == 3 else 1
+        per_frame = frame_rates.reshape(batch, count, 6, frame_rates.shape[-1])
+        frame, parameter = np.nonzero(np.any(per_frame, axis=(0, 2)))
+        rates = np.moveaxis(per_frame[:, frame, :, parameter], 0, 2)  # (1 or S, 6, E)
+        R = np.moveaxis(values["R"][:, self._carriers[frame]], 1, 3)
+        p = np.moveaxis(values["origins"].reshape(len(R), count, 3)[:, frame], 1, 2)
+        across = np.einsum("sijE,sjE->siE", R, np.broadcast_to(rates[:, 3:], p.shape))
+        along = np.einsum("sijE,sjE->siE", R, np.broadcast_to(rates[:, :3], p.shape))
+        twists = np.concatenate([along + np.cross(p, across, axis=1), across], axis=1)
+        effects = Effects(twists, frame, np.eye(frame_rates.shape[-1])[parameter])
+        apart = self.frame_apart[self._closure_of_row][:, frame]
+        G = ((values["levers"][:, : self.rows] @ twists) * apart) @ effects.sums / self._row_scale[:, None]
         seen = np.swapaxes(U, 1, 2) @ G
         return Linearised(
             self,
             values,
-            twists,
+            effects,
             N * self._rate_scale[:, None],
             -(V @ seen) * self._rate_scale[:, None],
             G - U @ seen,

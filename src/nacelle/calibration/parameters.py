@@ -148,6 +148,8 @@ def known_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) ->
             )
             result.append(Parameter(f"compliance.{encoder.name}", "compliance", unit, described, (k,)))
     for body in length_bodies(robot):
+        if not np.any(body_direction(robot, body)):
+            continue
         result.append(Parameter(f"stretch.{robot.bodies[body].name}", "stretch", "m/N", 1e-5 * size, (body,)))
     names, quantities = robot.numbers.names("geometry"), robot.numbers.quantities("geometry")
     for k, (name, quantity) in enumerate(zip(names, quantities, strict=True)):

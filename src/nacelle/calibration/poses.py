@@ -12,26 +12,34 @@ workspace, falls (the largest of L_w I^-1 L_w^T), after a start that adds the be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.calibration.loops import Linearised, Loops, States, states_at
+from nacelle.calibration.fit import Campaign, Point, System
+from nacelle.calibration.loops import Linearised, Loops, States, states_at, velocity_maps
 from nacelle.calibration.parameters import (
     Encoder,
     Geometry,
     Parameter,
+    body_direction,
     encoders_of,
     known_parameters,
     length_bodies,
 )
 from nacelle.dynamics.forward import gravity_forces
-from nacelle.dynamics.jacobian import sample_poses
+from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.reactions import joint_reactions
 from nacelle.elastic.linear.statics import static_deflection
+from nacelle.errors import CalibrationError
+from nacelle.kinematics.pose_input import displace_pose, reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
+from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from nacelle.one_thread import one_blas_thread
+from nacelle.spatial.rotation import quat_conjugate, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # Half the width of the box from which poses are drawn, over the robot's size and in rad.
@@ -54,30 +62,18 @@ def drawn_poses(robot: Robot, count: int, seed: int = 0) -> Array:
 def static_loads(robot: Robot, x: Array) -> tuple[Array, Array]:
     """What holds the robot at rest at poses x (S, nx): forces of drives (S, actuators), pulls (S, bodies); N, N m."""
     forces = np.nan_to_num(gravity_forces(robot, x, coordinates="actuators"))
+    wrench = np.nan_to_num(joint_reactions(robot, x).wrench)
+    R = inverse_kinematics(robot, x, limits=False).bodies.R
     pulls = np.zeros((len(x), len(robot.bodies)))
-    reactions = joint_reactions(robot, x).wrench
-    for body, (first, second) in length_bodies(robot).items():
-        pulls[:, body] = np.nan_to_num(_pull(robot, reactions, body, (first, second)))
+    for body, ends in length_bodies(robot).items():
+        direction = R[:, body] @ body_direction(robot, body)
+        # Half of what each end is pulled away from the other; wrenches act on the successor.
+        for frame, outward in zip(ends, (-0.5, 0.5), strict=True):
+            j, side = divmod(frame, 2)
+            joint = robot.joints[j]
+            force = (R[:, joint.predecessor] @ joint.frame_predecessor.R @ wrench[:, j, :3, None])[:, :, 0]
+            pulls[:, body] += (1.0 if side else -1.0) * outward * np.sum(force * direction, axis=1)
     return forces, pulls
-
-
-def _pull(robot: Robot, wrench: Array, body: int, frames: tuple[int, int]) -> Array:
-    """Tension (S,) along a body: the mean of what its two joints pull, each away from the other."""
-    from nacelle.calibration.parameters import body_direction, frame_in_body
-
-    direction, total = body_direction(robot, body), np.zeros(len(wrench))
-    for frame, outward in zip(frames, (-direction, direction), strict=True):
-        j, side = divmod(frame, 2)
-        # The wrench is from predecessor to successor, in the frame on the predecessor; directions of a joint
-        # that moves between its frames are taken from the frame of the body itself where that is the successor.
-        R, _ = frame_in_body(robot, frame)
-        force = wrench[:, j, :3]
-        if side == 1:
-            return_force = force  # acts on the successor
-            total += 0.5 * (return_force @ R.T @ outward)
-        else:
-            total += 0.5 * (-force @ R.T @ outward)
-    return total
 
 
 def sag_of(robot: Robot, x: Array) -> Array:
@@ -141,6 +137,7 @@ def opening_parameters(robot: Robot, parameters: Sequence[Parameter]) -> set[str
     return {one.name for one, gap in zip(parameters, opened * units, strict=True) if gap > _OPENS}
 
 
+@one_blas_thread
 def default_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) -> tuple[Parameter, ...]:
     """A largest set of frames and zeros that the platform's pose shows one by one, with drives held.
 
@@ -177,3 +174,207 @@ def default_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) 
             basis = np.column_stack([basis, column / rest])
             chosen.append(k)
     return tuple(known[k] for k in sorted(chosen))
+
+
+# ---- where to measure
+
+
+# Candidates for each pose that is planned, at least so many; exchanges at most; poses of the workspace.
+_CANDIDATES, _FEWEST, _EXCHANGES, _WORKSPACE = 6, 200, 60, 40
+# The power of the mean over the workspace that stands for the largest.
+_POWER = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Poses to measure at.
+
+    Attributes:
+        x: the poses (N, nx), in an order that needs little travel.
+        deviation: largest deviation of the platform's position over the workspace that they leave, m.
+        random: the same of as many poses at random (median of some draws), m.
+        by_count: numbers of poses, and the largest deviation that the best so many leave, m.
+        enough: the fewest poses beyond which as many again would not halve the variance's excess over noise.
+    """
+
+    x: Array
+    deviation: float
+    random: float
+    by_count: tuple[tuple[int, float], ...]
+    enough: int
+
+
+@one_blas_thread
+def plan_poses(
+    campaign: Campaign,
+    count: int,
+    parameters: Sequence[Parameter] | None = None,
+    *,
+    allowed: Callable[[Array], Array] | None = None,
+    seed: int = 0,
+) -> Plan:
+    """The poses that determine the parameters best, of those that robot and device allow.
+
+    Args:
+        campaign: robot, encoders and devices; what they hold as measured does not count.
+        count: how many poses.
+        parameters: what is to be estimated; `default_parameters` if None.
+        allowed: which of some poses (M, nx) the device sees (M,), such as its range and lines of sight.
+        seed: of the candidates.
+
+    Raises:
+        CalibrationError: if fewer poses than wanted are allowed.
+    """
+    robot = campaign.robot
+    own = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
+    total = max(_FEWEST, _CANDIDATES * count)
+    x = pushed_out(robot, drawn_poses(robot, total, seed))
+    if allowed is not None:
+        x = x[np.asarray(allowed(x), dtype=bool)]
+    if len(x) < count:
+        raise CalibrationError(
+            f"{robot.name}: {len(x)} of {total} poses are within what the device allows: {count} are wanted"
+        )
+    system = System(blank_campaign(campaign, x), own)
+    informations = _informations(system, x)
+    at = drawn_poses(robot, _WORKSPACE, seed=3)
+    L = platform_rates(robot, at, own, campaign.encoders)[:, :3] * system.tolerance[: system.own]
+    L = np.concatenate([L, np.zeros((*L.shape[:2], system.count - system.own))], axis=2)
+    L = without_rigid_motion(robot, at, L, campaign)
+
+    def spread(information: Array) -> tuple[float, float]:
+        """A smooth largest deviation, and the largest one, m."""
+        half = np.linalg.solve(
+            np.linalg.cholesky(information + np.eye(system.count)), L.reshape(-1, system.count).T
+        )
+        squares = np.sum(half.reshape(system.count, len(at), 3) ** 2, axis=(0, 2))
+        return float(np.mean(squares ** (_POWER / 2)) ** (1 / _POWER)), float(np.sqrt(squares.max()))
+
+    chosen: list[int] = []
+    information = np.zeros((system.count, system.count))
+    curve = []
+    for number in range(1, count + 1):
+        best = min(
+            (k for k in range(len(x)) if k not in chosen),
+            key=lambda k: spread(information + informations[k])[0],
+        )
+        chosen.append(best)
+        information = information + informations[best]
+        if number % 5 == 0 or number == count:
+            curve.append((number, spread(information)[1]))
+    for _ in range(_EXCHANGES):
+        out = min(chosen, key=lambda k: spread(information - informations[k])[0])
+        less = information - informations[out]
+        best = min(
+            (k for k in range(len(x)) if k not in chosen or k == out),
+            key=lambda k: spread(less + informations[k])[0],
+        )
+        if best == out:
+            break
+        chosen[chosen.index(out)] = best
+        information = less + informations[best]
+    others = [_drawn(campaign, own, count, seed + 1 + k, allowed) for k in range(5)]
+    draws = [spread(value)[1] for value in others if value is not None]
+    last = spread(information)[1]
+    # Noise alone falls with the root of the number: what falls faster is still being determined.
+    enough = next(
+        (n for n, value in curve if value * np.sqrt(n) < 1.15 * curve[-1][1] * np.sqrt(count)), count
+    )
+    return Plan(
+        _short_path(robot, x[chosen]), last, float(np.median(draws or [np.nan])), tuple(curve), enough
+    )
+
+
+def _drawn(
+    campaign: Campaign,
+    own: Sequence[Parameter],
+    count: int,
+    seed: int,
+    allowed: Callable[[Array], Array] | None,
+) -> Array | None:
+    """What as many poses at random say (P, P); None if too few of them are allowed."""
+    x = drawn_poses(campaign.robot, 4 * count, seed)
+    x = (x if allowed is None else x[np.asarray(allowed(x), dtype=bool)])[:count]
+    if len(x) < count:
+        return None
+    return np.asarray(_informations(System(blank_campaign(campaign, x), own), x).sum(axis=0))
+
+
+def _informations(system: System, x: Array) -> Array:
+    """What each of some poses says of the parameters, J^T J in tolerances (M, P, P)."""
+    inverse = inverse_kinematics(system.campaign.robot, x, limits=False)
+    reduced = system.reduce(Point(np.zeros(system.count), states_at(inverse)), np.ones(system.present.shape))
+    J = (reduced.J * system.tolerance).reshape(len(x), -1, system.count)
+    return np.asarray(np.swapaxes(J, 1, 2) @ J)
+
+
+def pushed_out(robot: Robot, x: Array) -> Array:
+    """Every other pose moved away from the reference pose as far as limits and singularities allow.
+
+    What shows parameters best lies at the border, where few poses at random are.
+    """
+    x, reference = x.copy(), reference_pose(robot)
+    fair = 0.2 * float(jacobian(robot, reference).conditioning)
+    layout = layout_of(robot.motion)
+    (linear, quat), (start, first) = layout.split_x(x), layout.split_x(reference)
+    turn = None if quat is None or first is None else quat_log(quat_multiply(quat, quat_conjugate(first)))
+    steps = layout.join_v(linear - start, turn)
+    for factor in (1.25, 1.5, 2.0, 3.0):
+        trial = displace_pose(robot, np.broadcast_to(reference, x.shape), factor * steps)
+        good = np.asarray(inverse_kinematics(robot, trial).ok)
+        good[good] = jacobian(robot, trial[good]).conditioning > fair
+        good[::2] = False
+        x[good] = trial[good]
+    return x
+
+
+def blank_campaign(campaign: Campaign, x: Array) -> Campaign:
+    """A campaign at other poses (S, nx), with nothing measured yet: zeros in the place of numbers."""
+    inverse = inverse_kinematics(campaign.robot, x, limits=False)
+    extra = np.zeros((len(x), len(campaign.encoders) - inverse.q.shape[1]))
+    devices = tuple(device.blank(len(x)) for device in campaign.devices)
+    return Campaign(
+        campaign.robot,
+        np.concatenate([inverse.q, extra], axis=1),
+        campaign.encoders,
+        devices,
+        forces=None if campaign.forces is None else static_loads(campaign.robot, x)[0],
+        guess=x,
+    )
+
+
+def is_placed(campaign: Campaign) -> bool:
+    """Whether the place of a device in the base is known."""
+    return any(
+        not any(
+            one.name.startswith(f"{device.name}.") and ".tool." not in one.name for one in device.parameters
+        )
+        for device in campaign.devices
+    )
+
+
+def without_rigid_motion(robot: Robot, x: Array, L: Array, campaign: Campaign) -> Array:
+    """Rates (S, 3 or 6, P) of the platform at poses x less those of a rigid motion of the base.
+
+    Where no device knows its place in the base, nobody can tell where the base is: what counts is the pose in
+    the base that fits the workspace best, M (M^T M)^-1 M^T L taken away, M the velocity maps of rigid motions.
+    """
+    if is_placed(campaign):
+        return L
+    p = inverse_kinematics(robot, x, limits=False).bodies.p[:, PLATFORM]
+    M = np.zeros((len(x), 6, 6))
+    M[:, :3], M[:, 3:, 3:] = velocity_maps(p), np.eye(3)
+    weigh = np.array([1.0 / robot.size] * 3 + [float(robot.platform_nv == 6)] * 3)[:, None]
+    M, weigh = M[:, : L.shape[1]], weigh[: L.shape[1]]
+    fitted = np.linalg.pinv((weigh * M).reshape(-1, 6)) @ (weigh * L).reshape(-1, L.shape[2])
+    return np.asarray(L - M @ fitted)
+
+
+def _short_path(robot: Robot, x: Array) -> Array:
+    """The poses in an order in which each is the nearest of those left, from the reference pose."""
+    q = inverse_kinematics(robot, x, limits=False).q / np.where(robot.revolute_actuators, 1.0, robot.size)
+    order = [int(np.argmin(np.linalg.norm(q - q.mean(axis=0), axis=1)))]
+    while len(order) < len(x):
+        left = [k for k in range(len(x)) if k not in order]
+        order.append(left[int(np.argmin(np.linalg.norm(q[left] - q[order[-1]], axis=1)))])
+    return x[order]
