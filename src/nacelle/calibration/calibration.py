@@ -1,8 +1,8 @@
 """The calibration of a machine: its parameters, what the data say of them, and what they do not.
 
 With J the whitened rows at the optimum, motions eliminated, and T the tolerances, the covariance of the
-values is C = (J^T J + T^-2)^-1. Scaled by T, J T = U diag(s) V^T says of every direction v of the parameters how
-many of its tolerances a standard deviation of the noise is worth: s = 0 is no information at all (not
+values is C = (J^T J + T^-2)^-1. Scaled by T, J T = U diag(s) V^T says of every direction v of the parameters
+how many of its tolerances a standard deviation of the noise is worth: s = 0 is no information at all (not
 identified), s below 1 less than what was expected before (decided by the tolerances). Combinations that
 nothing shows are the null vectors, reduced to echelon form, the shortest to read.
 
@@ -123,13 +123,13 @@ class Calibration:
     @property
     def deviations(self) -> Array:
         """Standard deviations (P,) of the values."""
-        return np.sqrt(np.diagonal(self.covariance))
+        return np.asarray(np.sqrt(np.diagonal(self.covariance)))
 
     @property
     def decided(self) -> Array:
-        """What part of each parameter's prior variance the data have taken away (P,): 0 the prior decides, 1."""
+        """What part of each tolerance's variance the data take away (P,), from 0 to 1."""
         tolerance = np.array([one.tolerance for one in self.parameters])
-        return np.clip(1.0 - (self.deviations / tolerance) ** 2, 0.0, 1.0)
+        return np.asarray(np.clip(1.0 - (self.deviations / tolerance) ** 2, 0.0, 1.0))
 
     @cached_property
     def rank(self) -> int:
@@ -138,7 +138,7 @@ class Calibration:
 
     @cached_property
     def unidentified(self) -> tuple[str, ...]:
-        """Names of parameters that the data do not determine alone: those in a combination that nothing shows."""
+        """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
         null = self.directions[self.rank :]
         return tuple(
             one.name
@@ -164,7 +164,7 @@ class Calibration:
         texts = []
         for row, pivot in zip(null, pivots, strict=True):
             physical = row * tolerance / tolerance[pivot]
-            others = [k for k in np.flatnonzero(np.abs(row) > _SMALL) if k != pivot]
+            others = [k for k in np.flatnonzero(np.abs(row) > _SMALL).tolist() if k != pivot]
             terms = [
                 f"{physical[k]:+.4g} {self._unit_ratio(k, pivot)}{self.parameters[k].name}" for k in others
             ]
@@ -439,8 +439,8 @@ def _poor_fit(result: Calibration, causes: Sequence[Cause]) -> Finding:
         best = causes[0]
         number, unit = shown_unit(best.unit)
         text += (
-            f"; best explained by {best.name}: {best.size * number:.4g} +- {best.deviation * number:.2g} {unit} "
-            f"({100.0 * best.explained:.0f} % of the excess)"
+            f"; best explained by {best.name}: {best.size * number:.4g} +- {best.deviation * number:.2g} "
+            f"{unit} ({100.0 * best.explained:.0f} % of the excess)"
         )
     else:
         text += "; nothing known explains them: is the noise larger than stated?"

@@ -58,8 +58,8 @@ def check_data(campaign: Campaign) -> None:
     if bad.size:
         sample, k = bad[0]
         raise CalibrationError(
-            f"the reading of {campaign.encoders[k].name} at sample {sample} is not a number: without all drives "
-            "a sample has no pose; leave it out"
+            f"the reading of {campaign.encoders[k].name} at sample {sample} is not a number: without "
+            "all drives a sample has no pose; leave it out"
         )
     for device in campaign.devices:
         measured = device.measured
@@ -73,8 +73,8 @@ def check_data(campaign: Campaign) -> None:
     sensors = campaign.readings[:, len(robot.actuators) :]
     if not campaign.devices and not campaign.pairs and not np.any(np.isfinite(sensors)):
         raise CalibrationError(
-            f"{robot.name}: nothing but the drives was measured; a calibration takes a device, a further encoder, "
-            "or pairs of samples"
+            f"{robot.name}: nothing but the drives was measured; a calibration takes a device, a "
+            "further encoder, or pairs of samples"
         )
 
 
@@ -105,8 +105,8 @@ def _located(campaign: Campaign, device: Tracker) -> Tracker:
     size = campaign.robot.size
     if not {"x", "y", "z"} <= {*device.coordinates}:
         raise CalibrationError(
-            f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base (`frame`) "
-            "with tolerances"
+            f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base "
+            "(`frame`) with tolerances"
         )
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
     measured, points = device.values[:, columns], _nominal_points(campaign, device)

@@ -1,8 +1,8 @@
 """What measures a robot: its predictions, and how they change with the robot and with the device itself.
 
 Each device gives residuals r = predicted - measured at every sample, over the standard deviations; NaN was
-not measured. With V the spatial twist of the body that carries the tool point p = p_b + R_b t, and the device's
-frame (R_d, p_d) in the base, R_d <- exp(d) R_d,
+not measured. With V the spatial twist of the body that carries the tool point p = p_b + R_b t, and the
+device's frame (R_d, p_d) in the base, R_d <- exp(d) R_d,
 
     Tracker   R_d^T (p - p_d), log(R_pred R_meas^T)             position, orientation, axes of the device
     Distance  |p - a| + offset                                  a a point of the base: a ball bar, a wire
@@ -16,9 +16,10 @@ Heights of a probed plane are a tracker of which "z" alone is measured.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,32 +68,39 @@ class Rows(NamedTuple):
     by_device: Array
 
 
-class Device(Protocol):
+class Device(ABC):
     """What every device has."""
 
     name: str
 
     @property
+    @abstractmethod
     def parameters(self) -> tuple[Parameter, ...]:
         """What is unknown of the device itself."""
 
     @property
+    @abstractmethod
     def measured(self) -> Array:
         """What was measured at each sample (S, k), NaN where nothing was."""
 
     @property
+    @abstractmethod
     def rows_each(self) -> int:
         """Number of residuals at each sample."""
 
+    @abstractmethod
     def subset(self, rows: Array) -> Device:
         """What was measured at some samples."""
 
-    def blank(self, count: int) -> Device:
-        """The device before anything was measured at so many samples."""
+    @abstractmethod
+    def with_values(self, values: Array) -> Device:
+        """The device with other measurements (S, k)."""
 
+    @abstractmethod
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals at states; `sag` (S, 6) displaces the platform, `values` (d,) are the device's own."""
 
+    @abstractmethod
     def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Device:
         """The device with what it would measure at states, noise added."""
 
@@ -130,7 +138,7 @@ def _tool_point(now: Linearised, tool: Tool, offset: Array, sag: Array) -> tuple
     return p, response, now.values["R"][:, tool.body]
 
 
-class _Measured:
+class _Measured(Device):
     """Devices whose measurements are numbers."""
 
     values: Array
@@ -145,13 +153,13 @@ class _Measured:
         """Number of residuals at each sample."""
         return int(self.values.shape[1])
 
-    def subset(self, rows: Array) -> Any:
+    def subset(self, rows: Array) -> Device:
         """What was measured at some samples."""
-        return replace(self, values=self.values[rows])  # type: ignore[type-var]
+        return self.with_values(self.values[rows])
 
-    def blank(self, count: int) -> Any:
-        """The device before anything was measured at so many samples: zeros."""
-        return replace(self, values=np.zeros((count, self.values.shape[1])))  # type: ignore[type-var]
+    def with_values(self, values: Array) -> Device:
+        """The device with other measurements (S, k)."""
+        return replace(self, values=values)  # type: ignore[type-var]  # all of them are dataclasses
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,13 +241,13 @@ class Tracker(_Measured):
 
     def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
         """The device with what it would measure at states, noise added."""
-        blank = replace(self, values=np.where(np.isnan(self.values), np.nan, 0.0))
-        residual = blank.rows(now, sag, values).residual
-        return replace(self, values=blank.values + self.noise * (residual + rng.normal(size=residual.shape)))
+        blank = np.where(np.isnan(self.values), np.nan, 0.0)
+        residual = replace(self, values=blank).rows(now, sag, values).residual
+        return replace(self, values=blank + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 def inverse_left_jacobians(r: Array) -> Array:
-    """J(r)^-1 = 1 - K / 2 + (1 - a sin a / (2 (1 - cos a))) K K / a^2 (S, 3, 3) of vectors (S, 3), K = skew(r)."""
+    """J(r)^-1 = 1 - K / 2 + (1 - a sin a / (2 (1 - cos a))) K K / a^2 (S, 3, 3), K = skew(r), a = |r|."""
     K, square = skews(r), np.sum(r * r, axis=1)
     safe = np.where(square > 1e-4, square, 1.0)
     a = np.sqrt(safe)
@@ -338,7 +346,7 @@ class Target(_Measured):
 
 
 @dataclass(frozen=True, eq=False)
-class Edges:
+class Edges(Device):
     """One edge of a cylinder of the robot in the images of a camera.
 
     Attributes:
@@ -369,9 +377,9 @@ class Edges:
         """Two residuals at each sample."""
         return 2
 
-    def blank(self, count: int) -> Edges:
+    def with_values(self, values: Array) -> Edges:
         """Without an image there are no edges."""
-        raise CalibrationError("poses for a camera that sees edges are planned with Target, points in images")
+        raise CalibrationError("edges come from images: plan and rehearse with Target, points in images")
 
     def subset(self, rows: Array) -> Edges:
         """What was measured at some samples."""

@@ -11,9 +11,10 @@ motions are eliminated sample by sample, and what a campaign says of the paramet
     minimise |r + B dz|^2 (projected) + |(z + dz - z_0) / tolerance|^2
 
 by Levenberg and Marquardt's method, damped in tolerances, so that units do not matter: a damping that
-follows the data would slow the directions that only tolerances hold. Samples that pairs of measurements connect are eliminated together. After each step the loops are
-closed again. Outliers: first with weights of Geman and McClure whose width shrinks from the largest residual
-to the noise (graduated non-convexity), then blocks beyond their chi-square quantile are left out.
+follows the data would slow the directions that only tolerances hold. Samples that pairs of measurements
+connect are eliminated together. After each step the loops are closed again. Outliers: first with weights of
+Geman and McClure whose width shrinks from the largest residual to the noise (graduated non-convexity), then
+blocks beyond their chi-square quantile are left out.
 """
 
 from __future__ import annotations
@@ -89,16 +90,19 @@ class Campaign:
         for one in self.pairs:
             both = np.all(index[one.samples] >= 0, axis=1)
             pairs.append(replace(one, samples=index[one.samples[both]], values=one.values[both]))
-        arrays = {
-            name: None if getattr(self, name) is None else getattr(self, name)[rows]
-            for name in ("forces", "pulls", "sag", "guess")
-        }
+
+        def rows_of(array: Array | None) -> Array | None:
+            return None if array is None else array[rows]
+
         return replace(
             self,
             readings=self.readings[rows],
             devices=tuple(device.subset(rows) for device in self.devices),
             pairs=tuple(pairs),
-            **arrays,
+            forces=rows_of(self.forces),
+            pulls=rows_of(self.pulls),
+            sag=rows_of(self.sag),
+            guess=rows_of(self.guess),
         )
 
 
@@ -321,7 +325,7 @@ class System:
 def _stack_group(
     group: Array, r: Array, A: Array, B: Array, pairs: Sequence[tuple[Array, ...]]
 ) -> tuple[Array, Array, Array]:
-    """Rows of some samples and of the pairs between them as one sample, by all their motions (1, rows, g n)."""
+    """Rows of some samples and of the pairs between them as one, by all their motions (1, rows, g n)."""
     K, n = A.shape[1], A.shape[2]
     where = {int(sample): k for k, sample in enumerate(group)}
     extra = []
@@ -405,8 +409,8 @@ def _try_step(
 ) -> tuple[Point, Reduced, float, float] | None:
     """A damped step, or two, to a sum of squares of at most `most`; and how far it was to fall; None if not.
 
-    Parameters that nothing shows, such as a rigid motion of machine and device, leave a curved valley: along it
-    a step leads up its side by the square of its length, and a second one down again.
+    Parameters that nothing shows, such as a rigid motion of machine and device, leave a curved valley: along
+    it a step leads up its side by the square of its length, and a second one down again.
     """
     expected = 0.0
     for _ in range(2):
@@ -457,7 +461,7 @@ def fit(system: System, *, robust: bool = True) -> Optimum:
 
 
 def _misfits(system: System, optimum: Optimum) -> Array:
-    """Blocks (S, blocks) whose squared residuals are beyond chance, with the best motions of their samples."""
+    """Blocks (S, blocks) whose squared residuals are beyond chance, motions at their best."""
     r = optimum.reduced.rows.r
     count = len(system.block_names)
     squares = np.zeros((len(r), count))

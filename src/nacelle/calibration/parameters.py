@@ -5,9 +5,9 @@ tolerance. Kinds, with what they are called:
 
     frame        JOINT.predecessor.x ... JOINT.successor.rz    displacement of a joint's frame, axes of the
                                                                body that carries it
-    zero         zero.DRIVE           q = (1 + g) theta + zero - c F      theta the reading of an encoder, F the
-    gear         gear.DRIVE           g                                   force of its drive that holds the
-    compliance   compliance.DRIVE     c, more than in the description     robot
+    zero         zero.DRIVE           q = (1 + g) theta + zero - c F     theta the reading of an encoder, F
+    gear         gear.DRIVE           g                                  the force of its drive that holds
+    compliance   compliance.DRIVE     c, more than in the description    the robot
     stretch      stretch.BODY         length of a body between its two joints by the force along it, m/N
     number       number.NAME          a free number of the description, with all that follows from it
     device       DEVICE.x ...         of what measures (`nacelle.calibration.devices`)

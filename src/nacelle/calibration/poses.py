@@ -1,9 +1,10 @@
-"""Poses: those within reach, which parameters they show, the loads there, and the poses that show them best.
+"""Poses: those in reach, which parameters they show, the loads there, and the poses that show them best.
 
-With the encoders held, the platform follows the parameters by L (6, P): of the motions m that the loops leave,
+With the encoders held, the platform follows the parameters by L (6, P): of the motions m that loops leave,
 A_q m + B_q z = 0 of the encoders, so z moves the platform's twist by B_p z - A_p A_q^+ B_q z. Two sets of
-parameters that give the same L at all poses are the same to everybody who measures the platform; the default
-parameters are a largest set without such, found in order of preference by orthogonalisation (Gram and Schmidt).
+parameters that give the same L at all poses are the same to everybody who measures the platform; the
+default parameters are a largest set without such, found in order of preference by orthogonalisation (Gram
+and Schmidt).
 
 Poses are planned by exchange: with the information I = sum_s J_s^T J_s + tolerance^-2 of N poses of a large
 set of candidates, a pose is exchanged for another as long as the largest deviation, of the platform over the
@@ -59,8 +60,8 @@ def drawn_poses(robot: Robot, count: int, seed: int = 0) -> Array:
     return sample_poses(robot, count, seed=seed, reach=_REACH)
 
 
-def static_loads(robot: Robot, x: Array) -> tuple[Array, Array]:
-    """What holds the robot at rest at poses x (S, nx): forces of drives (S, actuators), pulls (S, bodies); N, N m."""
+def loads_at(robot: Robot, x: Array) -> tuple[Array, Array]:
+    """What holds the robot at rest at poses x (S, nx): forces of drives, pulls (S, bodies); N, N m."""
     forces = np.nan_to_num(gravity_forces(robot, x, coordinates="actuators"))
     wrench = np.nan_to_num(joint_reactions(robot, x).wrench)
     R = inverse_kinematics(robot, x, limits=False).bodies.R
@@ -121,12 +122,12 @@ def loads_if_needed(robot: Robot, x: Array, parameters: Sequence[Parameter]) -> 
     """Static loads where parameters or the description depend on them; else none."""
     needed = any(one.kind in ("compliance", "stretch") for one in parameters)
     if needed or any(joint.drive_stiffness for joint in robot.joints):
-        return static_loads(robot, x)
+        return loads_at(robot, x)
     return np.zeros((len(x), 0)), np.zeros((len(x), 0))
 
 
 def opening_parameters(robot: Robot, parameters: Sequence[Parameter]) -> set[str]:
-    """Names of those that alone open loops which are overconstrained, such as an axis of a plane mechanism."""
+    """Names of those that alone open overconstrained loops, such as an axis of a plane mechanism."""
     x = drawn_poses(robot, 4, seed=1)
     geometry = Geometry(robot, tuple(parameters), (), np.zeros((4, 0)), np.ones((4, len(robot.bodies))))
     loops, zero = Loops(robot), np.zeros(len(parameters))
@@ -332,13 +333,13 @@ def blank_campaign(campaign: Campaign, x: Array) -> Campaign:
     """A campaign at other poses (S, nx), with nothing measured yet: zeros in the place of numbers."""
     inverse = inverse_kinematics(campaign.robot, x, limits=False)
     extra = np.zeros((len(x), len(campaign.encoders) - inverse.q.shape[1]))
-    devices = tuple(device.blank(len(x)) for device in campaign.devices)
+    devices = tuple(one.with_values(np.zeros((len(x), one.rows_each))) for one in campaign.devices)
     return Campaign(
         campaign.robot,
         np.concatenate([inverse.q, extra], axis=1),
         campaign.encoders,
         devices,
-        forces=None if campaign.forces is None else static_loads(campaign.robot, x)[0],
+        forces=None if campaign.forces is None else loads_at(campaign.robot, x)[0],
         guess=x,
     )
 
@@ -357,7 +358,7 @@ def without_rigid_motion(robot: Robot, x: Array, L: Array, campaign: Campaign) -
     """Rates (S, 3 or 6, P) of the platform at poses x less those of a rigid motion of the base.
 
     Where no device knows its place in the base, nobody can tell where the base is: what counts is the pose in
-    the base that fits the workspace best, M (M^T M)^-1 M^T L taken away, M the velocity maps of rigid motions.
+    the base that fits the workspace best, M (M^T M)^-1 M^T L taken away, M the rigid motions.
     """
     if is_placed(campaign):
         return L

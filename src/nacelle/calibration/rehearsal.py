@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from nacelle.calibration.devices import Device
-from nacelle.calibration.fit import Campaign, Point, System
+from nacelle.calibration.checks import best_frame, locate_devices
+from nacelle.calibration.devices import Device, Tracker
+from nacelle.calibration.fit import Campaign, Point, System, fit
 from nacelle.calibration.loops import Loops, States, states_at
-from nacelle.calibration.parameters import Encoder, Parameter
-from nacelle.calibration.poses import loads_if_needed, sag_of
+from nacelle.calibration.parameters import Encoder, Geometry, Parameter
+from nacelle.calibration.poses import (
+    blank_campaign,
+    default_parameters,
+    drawn_poses,
+    is_placed,
+    loads_if_needed,
+    sag_of,
+)
 from nacelle.errors import CalibrationError
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
 
-_STEPS = 30
+# Steps to a state; poses of the workspace.
+_STEPS, _WORKSPACE = 30, 100
 
 
 def held_states(
@@ -72,8 +83,8 @@ def simulate_campaign(
     forces, pulls = loads_if_needed(robot, x, parameters)
     drives = encoders[: len(robot.actuators)]
     readings = np.concatenate([inverse.q, np.zeros((len(x), len(encoders) - len(drives)))], axis=1)
-    loads = {"forces": forces, "pulls": pulls, "sag": sag_of(robot, x)}
-    blank = Campaign(robot, readings, tuple(encoders), tuple(devices), guess=x, **loads)
+    blank = Campaign(robot, readings, tuple(encoders), tuple(devices), guess=x)
+    blank = replace(blank, forces=forces, pulls=pulls, sag=sag_of(robot, x))
     own = [one for one in parameters if one.kind != "device"]
     system = System(blank, own)
     by_name = dict(zip((one.name for one in parameters), values.tolist(), strict=True))
@@ -114,3 +125,152 @@ def measured_campaign(system: System, point: Point, rng: np.random.Generator) ->
             replace(one, values=one.values + residual * one.noise * (one.values.shape[1] == 1) + noise)
         )
     return replace(campaign, readings=readings, devices=tuple(devices), pairs=tuple(pairs))
+
+
+# ---- a rehearsal: many machines, and how well they would be calibrated
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """How well machines within their tolerances would be calibrated.
+
+    Attributes:
+        robot: the description.
+        before: root mean square error of the position over the workspace, each machine as described, m.
+        after: as calibrated, m.
+        coverage: of the 95 % intervals, over all machines and parameters that the data show.
+        chi: root mean square of the whitened residuals, machine by machine.
+        failed: machines whose calibration failed, with the reason.
+    """
+
+    robot: Robot
+    before: Array
+    after: Array
+    coverage: float
+    chi: Array
+    failed: tuple[str, ...]
+
+    def table(self) -> str:
+        """As text."""
+        lines = [
+            f"{len(self.after)} machines of {self.robot.name}: error of the position, rms over the workspace",
+            *(
+                f"  {name:<14} median {1e3 * np.median(error):.4g} mm, largest {1e3 * np.max(error):.4g} mm"
+                for name, error in (("as described", self.before), ("as calibrated", self.after))
+            ),
+            f"95 % intervals hold {100.0 * self.coverage:.1f} % of the parameters",
+            f"residuals {np.median(self.chi):.3f} times the noise (median)",
+        ]
+        return "\n".join([*lines, *(f"failed: {reason}" for reason in self.failed)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, SI units."""
+        return {
+            "robot": self.robot.name,
+            "before": self.before.tolist(),
+            "after": self.after.tolist(),
+            "coverage": self.coverage,
+            "chi": self.chi.tolist(),
+            "failed": list(self.failed),
+        }
+
+
+@one_blas_thread
+def rehearse(
+    campaign: Campaign,
+    x: Array,
+    parameters: Sequence[Parameter] | None = None,
+    *,
+    machines: int = 10,
+    seed: int = 0,
+    hidden: Sequence[Parameter] = (),
+) -> Rehearsal:
+    """Simulate machine, devices and campaign, and calibrate.
+
+    Args:
+        campaign: robot, encoders and devices; what they hold as measured does not count.
+        x: poses to measure at (S, nx).
+        parameters: what deviates and is estimated; `default_parameters` if None.
+        machines: how many are drawn within their tolerances.
+        seed: of the random numbers.
+        hidden: what deviates, too, and is not estimated.
+    """
+    robot = campaign.robot
+    own = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
+    blank = blank_campaign(campaign, x)
+    placed = replace(
+        blank,
+        devices=tuple(
+            replace(d, tolerance=(0.0,) * 6)
+            if isinstance(d, Tracker) and np.any(np.isinf(d.tolerance))
+            else d
+            for d in blank.devices
+        ),
+    )
+    everything = (*own, *hidden, *placed.device_parameters)
+    tolerance = np.array([one.tolerance for one in everything])
+    at = drawn_poses(robot, _WORKSPACE, seed=4)
+    before, after, chi, failed = [], [], [], []
+    hits = total = 0
+    for machine in range(machines):
+        rng = np.random.default_rng([seed, machine])
+        values = tolerance * rng.normal(size=len(everything))
+        try:
+            measured = simulate_campaign(robot, x, campaign.encoders, placed.devices, everything, values, rng)
+            tried = [
+                original.with_values(device.measured)
+                for device, original in zip(measured.devices, campaign.devices, strict=True)
+            ]
+            measured = replace(measured, devices=tuple(tried))
+            system = System(locate_devices(measured), own)
+            optimum = fit(system)
+        except CalibrationError as error:
+            failed.append(f"machine {machine}: {error}")
+            continue
+        truth = values[: len(own)]
+        found = optimum.point.values[: len(own)]
+        with_hidden = (
+            own + tuple(hidden),
+            np.concatenate([truth, values[len(own) : len(own) + len(hidden)]]),
+        )
+        before.append(position_error(system, at, with_hidden, np.zeros(len(own))))
+        after.append(position_error(system, at, with_hidden, found))
+        chi.append(
+            float(np.sqrt(np.sum(optimum.reduced.r**2) / max(optimum.reduced.degrees - system.count, 1)))
+        )
+        J = optimum.reduced.J * system.tolerance
+        deviations = np.sqrt(np.diagonal(np.linalg.inv(J.T @ J + np.eye(system.count))))[: len(own)]
+        shown = deviations < 0.5
+        off = np.abs(found - truth) / (deviations * system.tolerance[: len(own)])
+        hits, total = hits + int(np.sum(off[shown] < 1.959964)), total + int(np.sum(shown))
+    if not after:
+        raise CalibrationError(f"{robot.name}: no machine could be calibrated; the first: {failed[0]}")
+    coverage = hits / total if total else float("nan")
+    return Rehearsal(robot, np.array(before), np.array(after), coverage, np.array(chi), tuple(failed))
+
+
+def position_error(
+    system: System, x: Array, machine: tuple[Sequence[Parameter], Array], believed: Array
+) -> float:
+    """Root mean square distance, m, of where a machine is from where the model with `believed` values says.
+
+    Both at the same readings of the encoders, those of poses x (S, nx) of the description; where no device
+    knows its place in the base, in the base that fits best.
+    """
+    robot, drives = system.campaign.robot, system.campaign.encoders[: len(system.campaign.robot.actuators)]
+    inverse = inverse_kinematics(robot, x, limits=False)
+    forces, pulls = loads_if_needed(robot, x, machine[0])
+    positions = []
+    reached = np.ones(len(x), dtype=bool)
+    for parameters, values in (machine, (system.geometry.parameters, believed)):
+        geometry = Geometry(robot, tuple(parameters), tuple(drives), forces, pulls)
+        q, _ = geometry.coordinates(inverse.q, values)
+        vector = geometry.vector(values)
+        states, good = held_states(system.loops, vector, drives, q, states_at(inverse))
+        reached &= good
+        positions.append(states.platform[:, :3])
+    first, second = (p[reached] for p in positions)
+    if not is_placed(system.campaign):
+        frame, _ = best_frame(first, second)
+        first = (first - frame.p) @ frame.R
+    return float(np.sqrt(np.mean(np.sum((first - second) ** 2, axis=1))))
