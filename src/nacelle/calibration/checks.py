@@ -86,7 +86,7 @@ def locate_devices(campaign: Campaign) -> Campaign:
     """
     devices = list(campaign.devices)
     for k, device in enumerate(devices):
-        if isinstance(device, Tracker) and np.any(np.isinf(device.tolerance)):
+        if isinstance(device, Tracker) and device.is_lost:
             devices[k] = _located(campaign, device)
     return replace(campaign, devices=tuple(devices))
 
@@ -102,7 +102,6 @@ def _nominal_points(campaign: Campaign, device: Tracker) -> Array:
 
 
 def _located(campaign: Campaign, device: Tracker) -> Tracker:
-    size = campaign.robot.size
     if not {"x", "y", "z"} <= {*device.coordinates}:
         raise CalibrationError(
             f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base "
@@ -114,7 +113,7 @@ def _located(campaign: Campaign, device: Tracker) -> Tracker:
     if np.sum(good) < FEWEST:
         raise CalibrationError(f"{device.name} has {int(np.sum(good))} positions: too few to find its frame")
     frame, _ = best_frame(points[good], measured[good])
-    return replace(device, frame=frame, tolerance=(size, size, size, 1.0, 1.0, 1.0))
+    return replace(device, frame=frame).within(campaign.robot.size)
 
 
 def best_frame(points: Array, measured: Array, *, mirrored: bool = False) -> tuple[Pose, float]:

@@ -200,6 +200,15 @@ class Tracker(_Measured):
         tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
         return _own_parameters(self.name, (*AXES, *_TOOL), tolerances)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether its frame is to be found from the positions."""
+        return bool(np.any(np.isinf(self.tolerance)))
+
+    def within(self, size: float) -> Tracker:
+        """The same, its frame known to a robot's size (m) and 1 rad where it is not known at all."""
+        return replace(self, tolerance=(size,) * 3 + (1.0,) * 3) if self.is_lost else self
+
     def frame_at(self, offsets: Array) -> Pose:
         """The frame displaced by offsets (6,) in base axes."""
         return Pose(rotation_vector(offsets[3:6]) @ self.frame.R, self.frame.p + offsets[:3])

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, Point, System
 from nacelle.calibration.loops import Linearised, Loops, States, states_at, velocity_maps
 from nacelle.calibration.parameters import (
@@ -333,7 +334,9 @@ def blank_campaign(campaign: Campaign, x: Array) -> Campaign:
     """A campaign at other poses (S, nx), with nothing measured yet: zeros in the place of numbers."""
     inverse = inverse_kinematics(campaign.robot, x, limits=False)
     extra = np.zeros((len(x), len(campaign.encoders) - inverse.q.shape[1]))
-    devices = tuple(one.with_values(np.zeros((len(x), one.rows_each))) for one in campaign.devices)
+    size = campaign.robot.size
+    blank = (one.with_values(np.zeros((len(x), one.rows_each))) for one in campaign.devices)
+    devices = tuple(one.within(size) if isinstance(one, Tracker) else one for one in blank)
     return Campaign(
         campaign.robot,
         np.concatenate([inverse.q, extra], axis=1),

@@ -198,15 +198,14 @@ def rehearse(
     robot = campaign.robot
     own = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
     blank = blank_campaign(campaign, x)
-    placed = replace(
-        blank,
-        devices=tuple(
-            replace(d, tolerance=(0.0,) * 6)
-            if isinstance(d, Tracker) and np.any(np.isinf(d.tolerance))
-            else d
-            for d in blank.devices
-        ),
-    )
+    # A lost frame is that of the base: it is found again.
+    devices = [
+        replace(device, tolerance=(0.0,) * 6)
+        if isinstance(device, Tracker) and isinstance(original, Tracker) and original.is_lost
+        else device
+        for device, original in zip(blank.devices, campaign.devices, strict=True)
+    ]
+    placed = replace(blank, devices=tuple(devices))
     everything = (*own, *hidden, *placed.device_parameters)
     tolerance = np.array([one.tolerance for one in everything])
     at = drawn_poses(robot, _WORKSPACE, seed=4)
