@@ -281,7 +281,7 @@ def test_environments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Impatient(threading.Event):
-    """What a wait with a time limit is on a machine that is too busy: it ends before anything has happened."""
+    """What a wait with a time limit is on a busy machine: it ends before anything has happened."""
 
     def wait(self, timeout: float | None = None) -> bool:
         return super().wait(None if timeout is None else 0.0)
