@@ -85,7 +85,7 @@ def cumulative_basis(knots: Array, degree: int, t: Array) -> CumulativeSplines:
 
 
 def basis_functions(knots: Array, degree: int, t: Array) -> tuple[Array, Array]:
-    """The B-splines that do not vanish at times (m,): places of the first ones (m,), values (m, degree + 1)."""
+    """B-splines that do not vanish at times (m,): places of the first (m,), values (m, degree + 1)."""
     span = _span(knots, degree, t)
     return span - degree, _basis(knots, degree, span, t)
 

@@ -318,7 +318,7 @@ def base_parameters(
 
 @lru_cache(maxsize=8)
 def _base_parameters(robot: Robot, choice: ParameterChoice, seed: int) -> BaseParameters:
-    """The base parameters of a choice; kept, since checks of data and the estimate from them both need them."""
+    """The base parameters of a choice; kept: checks of data and the estimate from them need the same."""
     W = sampled_regressor(robot, seed) @ choice.E
     reduced = reduce_columns(W, _elimination_order(robot, choice)).sort_columns
     K = _round_coefficients(reduced, parameter_units(robot)[[group[0] for group in choice.groups()]])

@@ -330,8 +330,8 @@ class Evaluation:
     def _slopes(self) -> tuple[Array, Array]:
         """Derivatives of the criterion (variables,) and of `constraint` (limits, variables).
 
-        They are sums over time, from sweeps backwards at the samples that count: one for kinematic limits, and
-        one for rows and forces.
+        They are sums over time, from sweeps backwards at the samples that count: one for kinematic limits,
+        and one for rows and forces.
         """
         p = self.problem
         factor, _, symmetric, labels = p.form

@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.filters import derivatives, low_pass, motion_band, settling_samples
