@@ -492,7 +492,7 @@ def identify_command(
 ) -> None:
     """Identify dynamic parameters from measured motion and forces, with standard deviations."""
     from nacelle.identification.estimation.estimator import CadPrior
-    from nacelle.identification.estimation.payload import payload_from_runs
+    from nacelle.identification.estimation.payload import check_payload_carrier, payload_from_runs
     from nacelle.identification.identify import identify, raise_for_misfit
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import identification_parts, payload_lines
@@ -500,6 +500,8 @@ def identify_command(
     check_output_file(out, _YAML)
     check_output_file(report, _PAGE)
     robot = load_robot(robot_name, mode)
+    if payload:
+        check_payload_carrier(robot, assume or "undescribed", on or None)
     preparation = make_preparation(cutoff, decimation, instruments)
     measured = read_measurements(robot, data, columns)
     held_out_runs = read_measurements(robot, held_out or [], columns)
