@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Options that targets do not take which have the robot itself; `nacelle.export` says which others take what.
 _MODEL_OPTIONS = (
     *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch", "profile"),
-    *("controller", "bandwidth", "period", "delay", "plant", "no_self_test"),
+    *("controller", "bandwidth", "period", "delay", "on_stop", "on_glitch", "plant", "no_self_test"),
 )
 
 
@@ -100,6 +100,24 @@ def export_command(
     delay: Annotated[
         float, typer.Option("--delay", help="Delay from a sample to its actuator forces, s.")
     ] = 0.0,
+    on_stop: Annotated[
+        str,
+        typer.Option(
+            "--on-stop",
+            help="What a stop of the controller does: zero (no force), hold (gravity and damping) or "
+            "brake (the same until at rest, then no force).",
+            autocompletion=complete_choices("zero", "hold", "brake"),
+        ),
+    ] = "zero",
+    on_glitch: Annotated[
+        str,
+        typer.Option(
+            "--on-glitch",
+            help="What becomes of a reading that jumps further than the described speed allows: stop, or "
+            "bridge (predicted for at most ten samples in a row).",
+            autocompletion=complete_choices("stop", "bridge"),
+        ),
+    ] = "stop",
     plant: Annotated[
         bool,
         typer.Option("--plant", help="Add the simulated robot (plant) that a controller moves (c and fmi)."),
@@ -154,7 +172,17 @@ def export_command(
         models = "" if without else "inverse_dynamics"
     options = {
         "parameters": parameters,
-        "controller": _controller(robot, controller, bandwidth, period, delay),
+        "controller": _controller(
+            robot,
+            controller,
+            {
+                "bandwidth": bandwidth,
+                "period": period,
+                "delay": delay or None,
+                "on_stop": None if on_stop == "zero" else on_stop,
+                "on_glitch": None if on_glitch == "stop" else on_glitch,
+            },
+        ),
         "plant": plant,
         "precision": precision,
         "batch": batch,
@@ -191,17 +219,14 @@ def _export_robot(done: ExportedRobot, as_json: bool) -> None:
         report_written(file)
 
 
-def _controller(
-    robot: Robot, name: str | None, bandwidth: float | None, period: float | None, delay: float
-) -> Controller | None:
-    """The controller that is asked for, with gains for its bandwidth."""
-    from nacelle.control.named import DEFAULT_PERIOD, controller
+def _controller(robot: Robot, name: str | None, options: dict[str, Any]) -> Controller | None:
+    """The controller of a name with options, None for those that were left out."""
+    from nacelle.control.named import controller
 
+    chosen = {option: value for option, value in options.items() if value is not None}
     if name is None:
-        if bandwidth is not None or period is not None or delay:
-            raise ExportError(
-                "--bandwidth, --period and --delay require a controller; name one with --controller"
-            )
+        if chosen:
+            names = ", ".join(f"--{option.replace('_', '-')}" for option in chosen)
+            raise ExportError(f"{names}: options of a controller; name one with --controller")
         return None
-    T = DEFAULT_PERIOD if period is None else period
-    return controller(robot, name, bandwidth=bandwidth, period=T, delay=delay)
+    return controller(robot, name, **chosen)

@@ -103,7 +103,10 @@ def smallest_damping_ratio(controller: Controller, *, delay: float = 0.0, lag: f
         lag: time constant of the drives, s.
     """
     _, models = effective_masses(controller.robot)
-    alone = Controller(controller.kind.feedback_law, controller.robot, controller.period, controller.gains)
+    law = controller.kind.feedback_law
+    # Gains of what is put around a law come last.
+    gains = controller.gains[: law.gains(controller.robot).size]
+    alone = Controller(law, controller.robot, controller.period, gains)
     return float(np.min(poles_of(alone, models, delay=delay, lag=lag).damping))
 
 

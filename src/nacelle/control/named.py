@@ -23,6 +23,7 @@ from nacelle.control.kind import ControlLaw
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
+from nacelle.control.laws.safeguarded import Safeguarded
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import with_turn_counting
@@ -54,6 +55,8 @@ def controller(
     delay: float = 0.0,
     lag: float = 0.0,
     natural_frequency: float | None = None,
+    on_stop: str = "zero",
+    on_glitch: str = "stop",
     **options: Any,
 ) -> Controller:
     """A controller of a robot by its name, with gains for a bandwidth.
@@ -68,6 +71,10 @@ def controller(
         lag: time constant of the current loops, s.
         natural_frequency: the first of the real robot, Hz, if there is one: the bandwidth stays below a third
             of it, or is warned of.
+        on_stop: what a stop does: "zero" (no force), "hold" (gravity and damping), "brake" (the same until at
+            rest, then no force).
+        on_glitch: what becomes of a reading that jumps further than a described speed allows: "stop", or
+            "bridge" (predicted for at most ten samples in a row, then a stop).
         **options: of the kind, which shape the program.
 
     Warns:
@@ -82,6 +89,8 @@ def controller(
         raise KinematicsError(f"no controller is called {name!r}; {did_you_mean(name, CONTROLLERS)}")
     untuned: Any = name
     kind = CONTROL_LAWS[name](**options) if isinstance(name, str) else dataclasses.replace(untuned, **options)
+    if (on_stop, on_glitch) != ("zero", "stop"):
+        kind = Safeguarded(kind, on_stop, on_glitch)
     require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
     robot = with_turn_counting(robot)
     for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from nacelle.control.controller import Controller
+from nacelle.control.laws.safeguarded import safeguards_of
 from nacelle.distribution import __version__
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import SELF_TEST_MARK, Package
 from nacelle.export.entries import check_request, entries, package_name
-from nacelle.export.entry import ExportRequest
-from nacelle.export.kinematics import FORWARD_KINEMATICS, KINEMATICS
+from nacelle.export.entry import KINEMATICS, ExportRequest
+from nacelle.export.kinematics import FORWARD_KINEMATICS
 from nacelle.export.loop import gain_fields, memory_fields
 from nacelle.export.notice import LICENSE, TERMS, with_notice
 from nacelle.export.states import random_states
@@ -380,4 +381,5 @@ def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
         what: {name: [fields.slice_of(name).start, size] for name, size in fields.sizes.items()}
         for what, fields in parts.items()
     }
-    return {"name": controller.name, "period": controller.period, **spans}
+    guards = safeguards_of(controller.kind)._asdict()
+    return {"name": controller.name, "period": controller.period, **guards, **spans}
