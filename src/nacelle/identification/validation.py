@@ -150,12 +150,12 @@ class Validation(Plottable):
     @property
     def whiteness(self) -> Array:
         """Probability that white residuals have a Q of Ljung and Box as large as these (rows,)."""
-        from scipy.stats import chi2
+        from scipy.special import chdtrc
 
         count = self.regression.count
         pairs = np.maximum(count - np.arange(1.0, _LAGS + 1.0), 1.0)
         total = np.sum(self.autocorrelation(_LAGS) ** 2 / pairs[:, None], axis=0)
-        return np.asarray(chi2.sf(count * (count + 2.0) * total, _LAGS))
+        return np.asarray(chdtrc(_LAGS, count * (count + 2.0) * total))
 
     def describe(self) -> list[str]:
         """One sentence for each row: how well it is predicted, in percent and against the noise."""

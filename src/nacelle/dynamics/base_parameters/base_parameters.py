@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -313,6 +313,12 @@ def base_parameters(
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
     """
     choice = choose_parameters(robot, assume, shared)
+    return _base_parameters(robot, choice, seed)
+
+
+@lru_cache(maxsize=8)
+def _base_parameters(robot: Robot, choice: ParameterChoice, seed: int) -> BaseParameters:
+    """The base parameters of a choice; kept: checks of data and the estimate from them need the same."""
     W = sampled_regressor(robot, seed) @ choice.E
     reduced = reduce_columns(W, _elimination_order(robot, choice)).sort_columns
     K = _round_coefficients(reduced, parameter_units(robot)[[group[0] for group in choice.groups()]])

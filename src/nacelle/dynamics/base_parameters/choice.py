@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,12 +69,24 @@ class ParameterChoice:
     values: Array
     assumed_zero: tuple[str, ...]
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same parameters take part."""
+        return isinstance(other, ParameterChoice) and self._key == other._key
+
+    def __hash__(self) -> int:
+        """Of the parameters and what they stand for."""
+        return hash(self._key)
+
     @property
+    def _key(self) -> tuple[object, ...]:
+        return self.names, self.assumed_zero, self.E.tobytes(), self.values.tobytes()
+
+    @cached_property
     def columns(self) -> tuple[int, ...]:
         """For every linear parameter of the robot its place among the chosen ones; -1 if it has none."""
         return tuple(int(np.argmax(np.abs(row))) if np.any(row) else -1 for row in self.E)
 
-    @property
+    @cached_property
     def signs(self) -> tuple[int, ...]:
         """For every linear parameter of the robot its sign in its chosen parameter; 1 if it is in none."""
         return tuple(-1 if np.any(row < 0.0) else 1 for row in self.E)

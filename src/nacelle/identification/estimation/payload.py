@@ -148,13 +148,13 @@ class PayloadEstimate(HasTable):
         Args:
             level: probability with which chance alone leaves no more than this.
         """
-        from scipy.stats import chi2, f
+        from scipy.special import chdtri, fdtri
 
         if self.freedom == 0:
             return True
         if not np.isfinite(self.residual_freedom):
-            return bool(self.chi_square <= chi2.ppf(level, self.freedom))
-        return bool(self.chi_square <= self.freedom * f.ppf(level, self.freedom, self.residual_freedom))
+            return bool(self.chi_square <= chdtri(self.freedom, 1.0 - level))
+        return bool(self.chi_square <= self.freedom * fdtri(self.freedom, self.residual_freedom, level))
 
     def payload(self, name: str = "payload") -> Payload:
         """The payload as a part of a robot, about the frame of the body."""

@@ -240,8 +240,6 @@ def check_clipping(measurement: Measurement) -> Iterator[Finding]:
 
 def _is_moving(q: Array) -> Array:
     """Whether the robot moves (N,): at rest a force holds its value."""
-    from scipy.ndimage import maximum_filter1d
-
     steps = np.zeros(len(q))
     change = np.abs(np.diff(q, axis=0))
     for column in change.T:
@@ -250,7 +248,9 @@ def _is_moving(q: Array) -> Array:
         # Where a coordinate is missing it may have moved.
         steps[1:] = np.maximum(steps[1:], np.nan_to_num(column / (usual + 1e-300), nan=1.0))
     # Quantised coordinates stay for some samples also while they move.
-    return np.asarray(maximum_filter1d(steps, _AROUND) > 0.02)
+    half = _AROUND // 2
+    before = np.cumsum(np.pad(steps > 0.02, (half + 1, half)))
+    return np.asarray(before[_AROUND:] > before[:-_AROUND])
 
 
 def _quantum(values: Array) -> float:
