@@ -22,6 +22,8 @@ from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.checks.findings import Findings
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.preparation import Preparation, Samples, prepare
+from nacelle.identification.effects import CAUSES
+from nacelle.identification.estimated_faults import EstimatedFault, check_causes, estimate_with_faults
 from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
 from nacelle.identification.estimation.estimator import (
     CadPrior,
@@ -34,15 +36,7 @@ from nacelle.identification.estimation.least_squares import (
     ReweightedLeastSquares,
     WeightedLeastSquares,
 )
-from nacelle.identification.suspects import (
-    CAUSES,
-    FORCE_CAUSES,
-    EstimatedFault,
-    Suspect,
-    check_causes,
-    estimate_with_faults,
-    find_suspects,
-)
+from nacelle.identification.suspects import Suspect, find_suspects
 from nacelle.identification.validation import NOISE_LEVEL_RATIO, Validation, validation
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
@@ -123,14 +117,10 @@ class Identification(Plottable):
 
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
-        """Faults of the log that the residuals show, the one that explains most first (`suspects`).
-
-        Those of coordinates are tried where residuals are larger than the noise.
-        """
-        at_noise = bool(np.all(self.fit.ratio <= NOISE_LEVEL_RATIO))
+        """Faults of the log or the description that the residuals show, the most certain first."""
         estimated = {fault.cause for fault in self.faults}
-        causes = [cause for cause in (FORCE_CAUSES if at_noise else CAUSES) if cause not in estimated]
-        return find_suspects(self.estimator, self.samples, causes)
+        causes = [cause for cause in CAUSES if cause not in estimated]
+        return find_suspects(self.estimator, self.samples, causes, NOISE_LEVEL_RATIO * self.fit.floor)
 
     def raise_if_wrong(self, allow: Sequence[str] = ()) -> None:
         """Refuse parameters that are wrong, unless "misfit", "suspect" or "all" is allowed.
