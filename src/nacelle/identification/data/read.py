@@ -38,6 +38,7 @@ sign (reading) + zero, where the map does not give them.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -228,7 +229,7 @@ def _sound_parts(plain: Mapping[str, Any]) -> ColumnMapSpec:
         except ValidationError:
             return None
 
-    signals = {
+    signals: dict[str, type[Strict]] = {
         "position": PositionSpec,
         "force": ForceSpec,
         "current": CurrentSpec,
@@ -571,6 +572,7 @@ class _MeasurementReader:
             {channel.signal: channel.column for channel in channels},
             {channel.signal: channel.conversion for channel in channels},
             {channel.signal: channel.sign for channel in channels},
+            _file_digest(self.recording.file),
         )
         return Measurement(
             self.robot,
@@ -673,6 +675,11 @@ class _MeasurementReader:
         if self.problems:
             in_map = self.map is not None
             raise _problem_error(self.problems, "in the column map" if in_map else "in the columns")
+
+
+def _file_digest(file: str) -> str:
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _default_map(robot: Robot, recording: Recording) -> ColumnMapSpec:
