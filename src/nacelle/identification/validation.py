@@ -11,7 +11,8 @@ s_i^2 is the variance of a force's noise before the filter, taken as white and f
 the samples, h_k are the filter's coefficients, s_j^2 the variance of an encoder's noise (`encoder_noise`),
 a^2 what the encoders' filter, two derivatives and h leave of it (`passed_noise`), and M = J_r^T M_x J_r
 (rows, actuators) the inertia at the actuators as described. A right model leaves residuals as large as the
-floor and uncorrelated in time. The test is that of Ljung and Box: with M samples and the autocorrelation r_l at lag l,
+floor and uncorrelated in time. The test is that of Ljung and Box: with M samples and the autocorrelation r_l
+at lag l,
 
     Q = M (M + 2) * sum over l = 1..L of r_l^2 / (M - l)
 
