@@ -303,6 +303,15 @@ def test_the_floor_is_that_of_the_noise() -> None:
     np.testing.assert_allclose(noise_floor(samples), sigma * kept, rtol=0.08)
 
 
+def test_the_floor_has_the_noise_of_encoders() -> None:
+    """Residuals of the true parameters along noisy encoders, against a floor of five times that of forces."""
+    exact = library_run("fivebar", 0.05)
+    fit = validate(exact.true, exact.noisy(force=1e-5, encoder=2e-4))
+    alone = validate(exact.true, exact.noisy(force=1e-5))
+    assert np.all(fit.floor > 5.0 * alone.floor)
+    np.testing.assert_allclose(fit.ratio, 1.0, atol=0.35)
+
+
 def test_the_right_robot_is_predicted_down_to_the_noise() -> None:
     exact = library_run("fivebar", 0.05, seed=1)
     data = exact.noisy(force=NOISE)

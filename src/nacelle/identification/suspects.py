@@ -32,15 +32,15 @@ from nacelle.spatial.scalar import Array
 
 # A fault is certain from so many deviations on, and counts if it explains so much of the weighted squares of
 # the residuals, or has moved a parameter by so many of its deviations.
-_CERTAIN, _EXPLAINED, _BIAS = 5.0, 0.05, 1.0
+_CERTAIN, _EXPLAINED, _BIAS = 4.0, 0.05, 1.0
 # Behind a fault that explains the same, another is left with less than this many deviations; where residuals
 # stay above the noise, effects of second order count, and one explains the same from this part of the
 # certainty on. Lengths are not
 # described wrong by more than this part of the robot's size, m, nor directions by more than this, rad.
 _EXPLAINED_AWAY, _ALIKE, _WRONG_LENGTH, _WRONG_ANGLE = 3.0, 0.75, 0.1, 0.5
 # Faults that are taken together, and those that are named for one another, at most; a column that the
-# parameters leave less of than this part is theirs.
-_MOST, _MOST_ALIKE, _LEFT = 3, 6, 1e-6
+# parameters leave less of than this part is theirs, and one that is so small against the forces, rounding.
+_MOST, _MOST_ALIKE, _LEFT, _NO_EFFECT = 3, 6, 1e-6, 1e-9
 # A further fault has to explain more of what is left: the first one's is known to first order alone. Wrong
 # gears and counts a turn are ratios of whole numbers, not near one.
 _FURTHER, _SMALLEST_GEAR = 0.4, 0.005
@@ -229,7 +229,12 @@ def find_suspects(
         causes: of `CAUSES`.
         floor: residuals up to which forces are explained to the noise (rows,), N or N m.
     """
-    columns, length = effect_columns(estimator, samples, causes), estimator.base_.robot.size
+    length, force = estimator.base_.robot.size, estimator.regression_.force
+    columns = [
+        column
+        for column in effect_columns(estimator, samples, causes)
+        if length * np.max(np.abs(column.values)) > _NO_EFFECT * np.max(np.abs(force))
+    ]
     chosen: list[_Tested] = []
     while len(chosen) < _MOST:
         before = [tested.column for tested in chosen]

@@ -120,6 +120,20 @@ def long_run_covariance(parts: Sequence[Array], lags: int) -> Array:
     return np.asarray(B)
 
 
+def passed_noise(order: int, cutoff: float, factor: int, rate: float) -> float:
+    """Deviation of white noise of deviation 1 once filtered, differentiated `order` times and decimated.
+
+    s^2 = mean over the spectrum of |H (2 pi f)^order W|^2, H Butterworth's gain, W that of the decimation;
+    in 1/s^order.
+    """
+    frequency = np.linspace(0.0, 0.5 * rate, 2049)
+    gain = (2.0 * np.pi * frequency) ** order
+    if cutoff < 0.45 * rate:
+        gain = gain / (1.0 + (frequency / cutoff) ** (2 * _ORDER))
+    window = np.abs(np.fft.rfft(decimation_filter(factor), 4096))
+    return float(np.sqrt(np.mean((gain * window) ** 2)))
+
+
 def decimation_filter(factor: int) -> Array:
     """Hann's window (2 factor + 1,), with the sum one, before every `factor`-th sample is kept."""
     if factor == 1:

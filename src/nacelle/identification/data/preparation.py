@@ -166,6 +166,7 @@ class Samples(Plottable):
         band: of the measured motion, Hz.
         vibration: of the actuators beyond the cutoff (actuators,), rad/s or m/s, root mean squares that the
             rates contain; zeros where they do not count.
+        noise: deviation of the encoders' white noise (actuators,), rad or m.
         file: that the measurement was read from.
     """
 
@@ -178,6 +179,7 @@ class Samples(Plottable):
     preparation: Preparation
     band: float
     vibration: Array
+    noise: Array
     file: str = ""
 
     def __len__(self) -> int:
@@ -355,7 +357,7 @@ def _prepare_part(part: Measurement, chosen: Preparation, width: float) -> Sampl
     motion, shaking = _add_vibration(part, motion, chosen, inner, used)
     return Samples(
         *(part.robot, part.time[inner], motion, part.tau[inner], instruments, used),
-        *(chosen, width, shaking, part.source.file),
+        *(chosen, width, shaking, encoder_noise(part.q), part.source.file),
     )
 
 

@@ -142,8 +142,8 @@ def check_constant(measurement: Measurement) -> Iterator[Finding]:
             yield make_finding(measurement, "constant", f"force.{actuator.name}", message, hint=hint)
 
 
-def check_jumps(measurement: Measurement) -> Iterator[Finding]:
-    """Find coordinates that jump."""
+def check_jumps(measurement: Measurement, lost: Array | None = None) -> Iterator[Finding]:
+    """Find coordinates that jump, elsewhere than behind samples that are lost (k,)."""
     for name, column in named_signals(measurement):
         if not name.startswith("q."):
             continue
@@ -155,7 +155,9 @@ def check_jumps(measurement: Measurement) -> Iterator[Finding]:
         padded = np.pad(steps, 2, mode="edge")
         next_to = np.maximum(padded[:-4], padded[4:])
         large = steps > _JUMP * np.maximum(usual, next_to)
-        large &= steps > 1e-3 * np.ptp(column[indices])
+        large &= (steps > 1e-3 * np.ptp(column[indices])) & ~np.isin(
+            indices[1:], [] if lost is None else lost
+        )
         if np.any(large):
             samples = indices[1:][large]
             size = float(np.max(steps[large]))
@@ -209,7 +211,7 @@ _AROUND = 21
 
 def check_clipping(measurement: Measurement) -> Iterator[Finding]:
     """Find forces that are cut off."""
-    moving = _is_moving(measurement.q)
+    moving = is_moving(measurement.q)
     for actuator, column in zip(measurement.robot.actuators, measurement.tau.T, strict=True):
         present = np.flatnonzero(np.isfinite(column))
         values = column[present]
@@ -238,7 +240,7 @@ def check_clipping(measurement: Measurement) -> Iterator[Finding]:
             yield make_finding(measurement, "clipped", name, message, hint=hint, samples=samples)
 
 
-def _is_moving(q: Array) -> Array:
+def is_moving(q: Array) -> Array:
     """Whether the robot moves (N,): at rest a force holds its value."""
     steps = np.zeros(len(q))
     change = np.abs(np.diff(q, axis=0))
