@@ -135,7 +135,7 @@ class Identification(Plottable):
                 f"{self.robot.hash[:16]}, method {type(estimator).__name__}",
                 *data,
                 f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces used, "
-                f"R^2 {fit.score:.6g}, condition {estimator.condition_:.4g}; rms of residuals, SI: {residuals}",
+                f"R^2 {fit.score:.6g}, condition {estimator.condition_:.4g}; residuals, SI: {residuals}",
                 f"base parameters with standard deviations, SI: {'; '.join(estimates)}",
                 *(fault.describe() for fault in self.faults),
             )

@@ -286,7 +286,7 @@ def shared_columns(robot: Robot, shared: object = None, share: str = "all") -> d
         tied |= _shared_parameters(robot, sharing, parameters)
     if share == "all":
         return tied
-    return {k: one for k, one in tied.items() if parameters.names[k].rpartition(".")[2] in _INERTIA}
+    return {k: leader for k, leader in tied.items() if parameters.names[k].rpartition(".")[2] in _INERTIA}
 
 
 def drop_broken_sharing(robot: Robot) -> Robot:
