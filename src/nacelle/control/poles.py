@@ -119,7 +119,7 @@ def poles_of(
 def delay_margin(
     controller: Controller, plant: StateSpaces, *, delay: float = 0.0, lag: float = 0.0
 ) -> float:
-    """The largest further delay (s) with which the loop around linear models is stable; 0 if it is not as it is.
+    """The largest further delay (s) with which the loop around linear models is stable; 0 if it is unstable.
 
     It is found to a hundredth of itself, and infinite beyond `_LARGEST_MARGIN` samples. Arguments as of
     `poles_of`.

@@ -485,7 +485,7 @@ def _ripple_table(controller: Controller) -> list[str]:
         "Both are the worst over the workspace. The table has the largest force that one count of an "
         "encoder makes, what of it is left with the gain `damping` at zero, and its part of the limit.",
         "",
-        "| actuator | count, rad or m | force of a count, N or N m | of the position | of the largest force |",
+        "| actuator | count, rad or m | force of a count, N or N m | of the position | of the limit |",
         "|---|---|---|---|---|",
     ]
     counts = controller.tuned.specification.resolution
