@@ -3,7 +3,8 @@
 Every kind of fault is put into logs of every robot, which are read, checked and identified as a user would.
 Development uses even seeds; odd ones, with machines of their own, are for `--held-out` alone.
 
-    named      a finding or a suspect has a right cause, of a signal of the faulty axis if it names one
+    named      a finding or a suspect has a right cause, of a signal of the faulty axis if it names one;
+               causes that a suspect names as explaining the same count, too, and stand in the column "said"
     refused    an error or a misfit, without a cause
     misnamed   refused for a cause that is not right
     warned     accepted, wrong model, but notes call residuals large or correlated, or there are suspects; the
@@ -95,6 +96,7 @@ def causes_of(entries: Iterable[Any]) -> list[Cause]:
             causes.append(Cause(entry.kind, tuple(entry.signals)))
         else:
             causes.append(Cause(entry.cause, (entry.signal,) if getattr(entry, "signal", "") else ()))
+            causes += causes_of(getattr(entry, "alternatives", ()))
     return causes
 
 

@@ -217,6 +217,16 @@ def test_a_payload_is_the_difference_of_two_runs():
     assert "--assume nothing" in result.output
 
 
+def test_a_payload_on_a_body_without_mass_is_refused_before_any_data_are_read() -> None:
+    result = run("identify", "fivebar", "nowhere.csv", "--payload", "nowhere.csv", code=1)
+    assert "'tip', which the description gives no mass" in " ".join(result.output.split())
+    other = run(
+        "identify", "fivebar", "nowhere.csv", "--payload", "nowhere.csv", "--on", "left.distal", code=1
+    )
+    assert "nowhere.csv" in other.output
+    assert "tip" not in other.output
+
+
 @pytest.mark.slow
 def test_faults_stop_the_estimate_until_they_are_allowed():
     lines = Path("run.csv").read_text(encoding="utf-8").splitlines()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -279,9 +280,17 @@ def test_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(here, Environment)
 
 
+class Impatient(threading.Event):
+    """What a wait with a time limit is on a busy machine: it ends before anything has happened."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(None if timeout is None else 0.0)
+
+
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "_CONNECT", 0.3)
+    utils = pytest.importorskip("distributed").utils
+    monkeypatch.setattr(utils, "threading", SimpleNamespace(**vars(threading) | {"Event": Impatient}))
+    monkeypatch.setattr(executors, "_CONNECT", 0.1)
     for address in (f"tcp://127.0.0.1:{free_port()}", "tcp://127.0.0.1", "nonsense://x"):
         with pytest.raises(StudyError, match=f"no Dask scheduler answers at {address} "):
             run_blocks(Quadratic("nowhere"), [0], Kept().keep, address=address)

@@ -36,6 +36,8 @@ class CController:
         self.real, end = (np.float32, "_f") if precision == "float" else (np.float64, "")
         self.struct = np.full(self.memory_size + len(controller.gains), 7.0, self.real)
         self.m = len(controller.robot.actuators)
+        self._library, self._name, self._end = library, name, end
+        self._pose_size = mechanism_of(controller.robot).layout.nx
         self._reset = getattr(library, f"{name}_controller_reset{end}")
         self._step = getattr(library, f"{name}_controller_step{end}")
 
@@ -52,6 +54,25 @@ class CController:
     def reset(self, x: Array) -> int:
         """Start at a pose."""
         return int(self._reset(address_of(self.struct), address_of(np.array(x, dtype=self.real))))
+
+    def reset_encoders(self, q: Array) -> tuple[int, Array]:
+        """Start at readings: what it returns, and the pose."""
+        x = np.full(self._pose_size, np.nan, self.real)
+        reset = getattr(self._library, f"{self._name}_controller_reset_encoders{self._end}")
+        return int(reset(address_of(self.struct), address_of(np.array(q, dtype=self.real)), address_of(x))), x
+
+    @property
+    def reason(self) -> int:
+        """Why it has stopped."""
+        reason = getattr(self._library, f"{self._name}_controller_reason{self._end}")
+        return int(reason(address_of(self.struct)))
+
+    @property
+    def reason_text(self) -> str:
+        """The same as a text."""
+        text = getattr(self._library, f"{self._name}_controller_reason_text")
+        text.restype = ctypes.c_char_p
+        return str(text(self.reason).decode())
 
     def step(self, q: Array, motion: DesiredMotion) -> tuple[int, Array]:
         """A sample: what it returns, and forces."""

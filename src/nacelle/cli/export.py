@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, print_json, report_written
 from nacelle.cli.complete import complete_choices
-from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, load_robot
-from nacelle.cli.outputs import print_exchange, print_parts
+from nacelle.cli.inputs import (
+    ForceGainsOption,
+    LawOption,
+    ModeOption,
+    NoFrictionOption,
+    PayloadOption,
+    load_robot,
+    read_law_options,
+)
+from nacelle.cli.outputs import print_exchange, print_notes, print_parts
 from nacelle.errors import ExportError
 
 if TYPE_CHECKING:
@@ -23,7 +32,8 @@ if TYPE_CHECKING:
 # Options that targets do not take which have the robot itself; `nacelle.export` says which others take what.
 _MODEL_OPTIONS = (
     *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch", "profile"),
-    *("controller", "bandwidth", "period", "delay", "plant", "no_self_test"),
+    *("controller", "bandwidth", "period", "delay", "option", "force_gains", "on_stop", "on_glitch"),
+    *("plant", "no_self_test"),
 )
 
 
@@ -100,6 +110,26 @@ def export_command(
     delay: Annotated[
         float, typer.Option("--delay", help="Delay from a sample to its actuator forces, s.")
     ] = 0.0,
+    option: LawOption = None,
+    force_gains: ForceGainsOption = False,
+    on_stop: Annotated[
+        str,
+        typer.Option(
+            "--on-stop",
+            help="What a stop of the controller does: zero (no force), hold (gravity and damping) or "
+            "brake (the same until at rest, then no force).",
+            autocompletion=complete_choices("zero", "hold", "brake"),
+        ),
+    ] = "zero",
+    on_glitch: Annotated[
+        str,
+        typer.Option(
+            "--on-glitch",
+            help="What becomes of a reading that jumps further than the described speed allows: stop, or "
+            "bridge (predicted for at most ten samples in a row).",
+            autocompletion=complete_choices("stop", "bridge"),
+        ),
+    ] = "stop",
     plant: Annotated[
         bool,
         typer.Option("--plant", help="Add the simulated robot (plant) that a controller moves (c and fmi)."),
@@ -145,16 +175,29 @@ def export_command(
         for parameter in ctx.command.params:
             origin = ctx.get_parameter_source(parameter.name or "")
             if parameter.name in _MODEL_OPTIONS and origin is not None and origin.name == "COMMANDLINE":
-                option = parameter.opts[0]
-                raise ExportError(f"{option} applies to models; the target {target} exports the robot itself")
+                flag = parameter.opts[0]
+                raise ExportError(f"{flag} applies to models; the target {target} exports the robot itself")
         _export_robot(export_robot(robot, target, out=out, name=name, overwrite=force), as_json)
         return
     if models is None:
         without = controller is not None or plant or target in ("fmi", "linuxcnc")
         models = "" if without else "inverse_dynamics"
+    law_options = {
+        "bandwidth": bandwidth,
+        "period": period,
+        "delay": delay or None,
+        "force_gains": force_gains or None,
+        **read_law_options(option),
+        "on_stop": None if on_stop == "zero" else on_stop,
+        "on_glitch": None if on_glitch == "stop" else on_glitch,
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        law = _controller(robot, controller, law_options)
+    warned = [str(warning.message) for warning in caught]
     options = {
         "parameters": parameters,
-        "controller": _controller(robot, controller, bandwidth, period, delay),
+        "controller": law,
         "plant": plant,
         "precision": precision,
         "batch": batch,
@@ -174,9 +217,10 @@ def export_command(
         overwrite=force,
     )
     if as_json:
-        print_json(done.data)
+        print_json({**done.data, "warnings": warned} if warned else done.data)
         return
     print_parts(done.lines)
+    print_notes(warned)
 
 
 def _export_robot(done: ExportedRobot, as_json: bool) -> None:
@@ -191,17 +235,14 @@ def _export_robot(done: ExportedRobot, as_json: bool) -> None:
         report_written(file)
 
 
-def _controller(
-    robot: Robot, name: str | None, bandwidth: float | None, period: float | None, delay: float
-) -> Controller | None:
-    """The controller that is asked for, with gains for its bandwidth."""
-    from nacelle.control.named import DEFAULT_PERIOD, controller
+def _controller(robot: Robot, name: str | None, options: dict[str, Any]) -> Controller | None:
+    """The controller of a name with options, None for those that were left out."""
+    from nacelle.control.named import controller
 
+    chosen = {option: value for option, value in options.items() if value is not None}
     if name is None:
-        if bandwidth is not None or period is not None or delay:
-            raise ExportError(
-                "--bandwidth, --period and --delay require a controller; name one with --controller"
-            )
+        if chosen:
+            names = ", ".join(f"--{option.replace('_', '-')}" for option in chosen)
+            raise ExportError(f"{names}: options of a controller; name one with --controller")
         return None
-    T = DEFAULT_PERIOD if period is None else period
-    return controller(robot, name, bandwidth=bandwidth, period=T, delay=delay)
+    return controller(robot, name, **chosen)

@@ -93,6 +93,14 @@ SharedOption = Annotated[
     ),
 ]
 
+ShareOption = Annotated[
+    str,
+    typer.Option(
+        help="What such legs share: all, or inertia (of bodies and rotors; friction and springs stay each "
+        "leg's own; of identical legs if --shared and the description are silent)."
+    ),
+]
+
 
 def shared_legs(shared: list[str] | None) -> object:
     """Legs that share their parameters, as `base_parameters` takes them."""
@@ -125,6 +133,7 @@ def base_command(
     *,
     assume: AssumeOption = None,
     shared: SharedOption = None,
+    share: ShareOption = "all",
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
@@ -135,7 +144,7 @@ def base_command(
 
     robot = load_robot(robot_name, mode, payload)
     with task(f"base parameters of {robot.name}"):
-        base = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared))
+        base = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared), share=share)
     print_result(base, BaseParameters.data, base_parts, as_json)
 
 
@@ -206,6 +215,7 @@ def excite_command(
     ] = None,
     assume: AssumeOption = None,
     shared: SharedOption = None,
+    share: ShareOption = "all",
     starts: Annotated[
         int | None, typer.Option(help="Number of random motions that are optimised; by default 8 to 32.")
     ] = None,
@@ -254,9 +264,11 @@ def excite_command(
         conditioning=conditioning,
     )
     parameters = None
-    if assume or shared:
+    if assume or shared or share != "all":
         with task("base parameters"):
-            parameters = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared))
+            parameters = base_parameters(
+                robot, assume=assume or "undescribed", shared=shared_legs(shared), share=share
+            )
     result = excite(
         robot,
         limits=limits,
@@ -440,6 +452,7 @@ def identify_command(
     ] = "iv",
     assume: AssumeOption = None,
     shared: SharedOption = None,
+    share: ShareOption = "all",
     prior: Annotated[
         float | None,
         typer.Option(
@@ -492,7 +505,7 @@ def identify_command(
 ) -> None:
     """Identify dynamic parameters from measured motion and forces, with standard deviations."""
     from nacelle.identification.estimation.estimator import CadPrior
-    from nacelle.identification.estimation.payload import payload_from_runs
+    from nacelle.identification.estimation.payload import check_payload_carrier, payload_from_runs
     from nacelle.identification.identify import identify, raise_for_misfit
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import identification_parts, payload_lines
@@ -500,6 +513,8 @@ def identify_command(
     check_output_file(out, _YAML)
     check_output_file(report, _PAGE)
     robot = load_robot(robot_name, mode)
+    if payload:
+        check_payload_carrier(robot, assume or "undescribed", on or None)
     preparation = make_preparation(cutoff, decimation, instruments)
     measured = read_measurements(robot, data, columns)
     held_out_runs = read_measurements(robot, held_out or [], columns)
@@ -509,6 +524,7 @@ def identify_command(
         method=method,
         assume=assume or "undescribed",
         shared=shared_legs(shared),
+        share=share,
         prior=None if prior is None else CadPrior(prior),
         preparation=preparation,
         allow=allow or (),

@@ -241,8 +241,9 @@ class Compiled(HasTable):
             if math.prod(batch_shape) == 1:
                 rows = array.reshape(1, variable.size)
             else:
-                rows = np.broadcast_to(array, batch + variable.shape)
-                rows = rows.reshape(math.prod(batch), variable.size)
+                if batch_shape != batch:
+                    array = np.broadcast_to(array, batch + variable.shape)
+                rows = array.reshape(math.prod(batch), variable.size)
             flat.append(np.ascontiguousarray(rows))
         return batch, flat
 

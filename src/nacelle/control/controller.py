@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -24,8 +24,15 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.blocks.admissible import release_force
-from nacelle.control.blocks.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
-from nacelle.control.kind import ControlLaw, DesiredMotion, desired_motion_from_row, desired_row_shape
+from nacelle.control.blocks.signals import StopReason
+from nacelle.control.kind import (
+    ControlLaw,
+    DesiredMotion,
+    LawSample,
+    TunedLoop,
+    desired_motion_from_row,
+    desired_row_shape,
+)
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.branch import RELATION_TOLERANCE
 from nacelle.kinematics.kinematic_model import actuator_positions
@@ -67,7 +74,7 @@ def law_sampler(kind: ControlLaw, *, identities: bool) -> Callable[..., PreciseI
         mechanism, fields = mechanism_of(robot), kind.memory(robot)
         nx, ny, n = mechanism.layout.nx, mechanism.unknown_count, robot.motion.n
         # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
-        if groups or (identities and (ny > _MAX_UNKNOWNS or "x" in fields.sizes)):
+        if groups or (identities and (ny > _MAX_UNKNOWNS or not {"x", "halt_pose"}.isdisjoint(fields.names))):
             return None
         states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
         if states is None:
@@ -144,15 +151,17 @@ def law_function(
             kind.gains(robot).split(gains),
         )
         before = memory.split(z)
+        screened = kind.screen_readings(robot, before, q, k)
         step = release_force(
             robot,
             before,
-            kind.step(robot, before, q, motion, k),
+            kind.step(robot, before, screened, motion, k),
             motion,
             k,
-            q=q,
+            q=screened,
             branch_tolerance=branch_tolerance,
         )
+        step = kind.after_release(robot, before, LawSample(q, screened, motion, k, branch_tolerance), step)
         return {"force": np.asarray(step.tau), "memory": memory.join(step.memory)}
 
     law.__name__ = kind.name
@@ -173,12 +182,14 @@ class Controller(HasTable):
         robot: the model that it has.
         period: sample time, s.
         gains: the parts of `kind.gains`, as one vector.
+        tuned: what the gains were made for; None if they were given.
     """
 
     kind: ControlLaw
     robot: Robot
     period: float
     gains: Array
+    tuned: TunedLoop | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the sample time and the gains.
@@ -271,10 +282,5 @@ class Controller(HasTable):
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).q)
 
 
-_BEYOND_LIMITS = "out of reach, beyond limits of joints or speeds, or at a singularity"
-STOP_REASONS = {
-    STOPPED: "the controller stopped: readings were missing for too many samples in a row",
-    DESIRED_REFUSED: f"the controller stopped: the desired motion is not finite, {_BEYOND_LIMITS}",
-    MEASURED_REFUSED: f"the controller stopped: the measured state is {_BEYOND_LIMITS}",
-}
+STOP_REASONS = {int(reason): f"the controller stopped: {reason.text}" for reason in StopReason if reason}
 """Why a controller stopped, by the number in its memory."""

@@ -95,12 +95,20 @@ COMMON_LABELS = {
     "memory.side": "sign of the determinant of the actuators' Jacobian at the start",
     "memory.started": "above 0 after the first sample",
     "memory.missed": "samples in a row without all readings",
-    "memory.stopped": "0, or the status of the sample that stopped the controller",
+    "memory.stopped": "0, or the reason for which the controller stopped",
+    "memory.reading": "last readings that counted; rad, m",
+    "memory.halt_pose": "pose of the platform by the last readings, for a stop",
+    "memory.halt_unknowns": "passive coordinates at that pose",
+    "memory.halt_rate": "rates of the actuators, filtered, for a stop; rad/s, m/s",
+    "memory.rest": "samples in a row since a stop in which nothing is seen to move",
     "gains.limit": "largest forces of the drives; N, N m",
     "gains.period": "sample time T; s",
     "gains.delay": "from a sample to the time at which its forces act; s",
     "gains.correction": "of the twist by what a prediction missed, b of v = v- + b e / T",
     "gains.learning": "of what the model lacks, c of u = u- + c e / T^2",
+    "gains.halt_damping": "of a stop, force over rate of the actuators; N s/m, N m s/rad",
+    "gains.halt_smoothing": "of the filter of these rates, 1 - exp(-T w) at its bandwidth w",
+    "gains.rest_rate": "rates below which a machine that brakes is at rest; rad/s, m/s",
     "gains.patience": "samples in a row without all readings after which the controller stops",
 }
 """Parts that mean the same in all kinds."""
@@ -160,6 +168,24 @@ class DesiredMotion(NamedTuple):
     a: Array
 
 
+class LawSample(NamedTuple):
+    """What goes into a sample, in addition to the memory.
+
+    Attributes:
+        q: readings as they are (actuators,), rad or m.
+        screened: those that count, NaN or beyond measure for a missing one (actuators,).
+        motion: the desired motion.
+        k: parts of the gains.
+        branch_tolerance: how far relations of a branch's unknowns may be off, rad or robot's sizes.
+    """
+
+    q: Array
+    screened: Array
+    motion: DesiredMotion
+    k: dict[str, Array]
+    branch_tolerance: float
+
+
 class ControlStep(NamedTuple):
     """What a sample gives, and the measured state that is checked before its forces leave.
 
@@ -191,6 +217,34 @@ class EffectiveMasses(NamedTuple):
     heaviest: float
 
 
+class LoopSpecification(NamedTuple):
+    """What a loop is made for.
+
+    Attributes:
+        period: sample time, s.
+        damping: ratio of its poles; chosen if None.
+        delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
+        resolution: counts of the encoders (actuators), rad or m.
+        ripple: the largest force of a count over that of its drive; None for any.
+    """
+
+    period: float
+    damping: float | None
+    delay: float
+    lag: float
+    resolution: tuple[float, ...]
+    ripple: float | None = None
+
+
+class TunedLoop(NamedTuple):
+    """What the gains of a controller were made for: specification, bandwidth (Hz), whether it was forced."""
+
+    specification: LoopSpecification
+    bandwidth: float
+    forced: bool = False
+
+
 class Tuning(NamedTuple):
     """What gains are made from.
 
@@ -201,6 +255,7 @@ class Tuning(NamedTuple):
         delay: from a sample to the time at which its forces act, s.
         masses: what the actuators feel.
         limits: the largest forces (actuators,), N or N m; infinite where there is no limit.
+        resolution: counts of the encoders (actuators,), rad or m.
     """
 
     period: float
@@ -209,6 +264,7 @@ class Tuning(NamedTuple):
     delay: float
     masses: EffectiveMasses
     limits: Array
+    resolution: Array
 
 
 class ControlLaw(ABC):
@@ -243,12 +299,16 @@ class ControlLaw(ABC):
     def memory(self, robot: Robot) -> VectorLayout:
         """The parts of its memory, among them those of `pieces.admissible`.
 
-        "stopped" (1,) is 0, or the status of the sample that stopped it (`pieces.signals`).
+        "stopped" (1,) is 0, or why it stopped (`blocks.signals.StopReason`).
         """
 
     @abstractmethod
     def gains(self, robot: Robot) -> VectorLayout:
         """The parts of its gains."""
+
+    def parameter_names(self, robot: Robot) -> tuple[str, ...]:
+        """Names of the numbers of its memory's part "parameters"; none unless it adapts."""
+        return ()
 
     @abstractmethod
     def step(
@@ -263,6 +323,23 @@ class ControlLaw(ABC):
             motion: the desired motion.
             k: parts of the gains.
         """
+
+    def screen_readings(self, robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> Array:
+        """The readings (actuators,), rad or m, that the law and its checks take; arguments as of `step`."""
+        return q
+
+    def after_release(
+        self, robot: Robot, z: dict[str, Array], sample: LawSample, step: ControlStep
+    ) -> ControlStep:
+        """What leaves in place of a sample with its checks.
+
+        Args:
+            robot: the model.
+            z: parts of the memory before the sample.
+            sample: readings, desired motion, gains.
+            step: forces, zero where the controller has stopped, and memory after it with the reason.
+        """
+        return step
 
     @abstractmethod
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
@@ -286,7 +363,7 @@ class ControlLaw(ABC):
         """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""
         m = len(robot.actuators)
         masses = EffectiveMasses(np.ones(m), 1.0, 1.0)
-        tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3))
+        tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3), np.full(m, 1e-5))
         return self.gains(robot).join(self.tune_gains(robot, tuning))
 
     @abstractmethod

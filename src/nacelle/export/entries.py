@@ -22,8 +22,15 @@ from nacelle.dynamics.physics import Physics
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
-from nacelle.export.entry import CLOSING_STEP, Entry, ExportRequest, pose_description, with_preparation
-from nacelle.export.kinematics import FORWARD_KINEMATICS, KINEMATICS, KINEMATICS_LABELS, kinematics_entries
+from nacelle.export.entry import (
+    CLOSING_STEP,
+    KINEMATICS,
+    Entry,
+    ExportRequest,
+    pose_description,
+    with_preparation,
+)
+from nacelle.export.kinematics import FORWARD_KINEMATICS, KINEMATICS_LABELS, kinematics_entries
 from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
 from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_of
 from nacelle.kinematics.kinematic_model import branch_signs

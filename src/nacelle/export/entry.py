@@ -21,6 +21,9 @@ from nacelle.spatial.scalar import Array
 CLOSING_STEP = "close_legs"
 """What the step is called that closes the legs."""
 
+KINEMATICS = "kinematics"
+"""What the model is called that solves both directions with a state."""
+
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -133,6 +136,11 @@ class ExportRequest:
     controller: Controller | None = None
     plant: bool = False
     wrong: float = RELATION_TOLERANCE
+
+    @property
+    def has_kinematics(self) -> bool:
+        """Whether both directions of kinematics are there, with a state."""
+        return KINEMATICS in self.models
 
     @property
     def loop(self) -> bool:

@@ -6,6 +6,7 @@ The whole folder is written, or the whole file, or nothing.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -17,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from nacelle.control.controller import Controller
+from nacelle.control.gains import loop_quality
+from nacelle.control.laws.safeguarded import safeguards_of
 from nacelle.distribution import __version__
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import SELF_TEST_MARK, Package
 from nacelle.export.entries import check_request, entries, package_name
-from nacelle.export.entry import ExportRequest
-from nacelle.export.kinematics import FORWARD_KINEMATICS, KINEMATICS
+from nacelle.export.entry import KINEMATICS, ExportRequest
+from nacelle.export.kinematics import FORWARD_KINEMATICS
 from nacelle.export.loop import gain_fields, memory_fields
 from nacelle.export.notice import LICENSE, TERMS, with_notice
 from nacelle.export.states import random_states
@@ -380,4 +383,25 @@ def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
         what: {name: [fields.slice_of(name).start, size] for name, size in fields.sizes.items()}
         for what, fields in parts.items()
     }
-    return {"name": controller.name, "period": controller.period, **spans}
+    guards = safeguards_of(controller.kind)._asdict()
+    named = {"name": controller.name, "period": controller.period, "loop": _loop_data(controller)}
+    adapted = {"parameters": list(controller.kind.parameter_names(controller.robot))}
+    return {**named, **guards, **spans, **adapted}
+
+
+def _loop_data(controller: Controller) -> dict[str, Any] | None:
+    """What the loop of a tuned controller is like: bandwidth, damping, delay margin, ripple of encoders."""
+    if controller.tuned is None:
+        return None
+    quality = loop_quality(controller, controller.tuned)
+    stated, bandwidth, forced = controller.tuned
+    return {
+        "bandwidth": bandwidth,
+        "forced": forced,
+        "delay": stated.delay,
+        "damping": quality.damping,
+        # Beyond what is tried it is not a number of JSON.
+        "delay_margin": quality.delay_margin if math.isfinite(quality.delay_margin) else None,
+        "resolution": list(stated.resolution),
+        "ripple": quality.ripple.tolist(),
+    }

@@ -33,9 +33,6 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array
 
-KINEMATICS = "kinematics"
-"""What the model is called."""
-
 FORWARD_KINEMATICS = "forward_kinematics"
 """A part of it, which means the whole: both directions share a state."""
 

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.control.blocks.signals import BRIDGED, FINE, STOPPED
+from nacelle.control.blocks.signals import BRIDGED, FINE, STOPPED, StopReason
 from nacelle.control.controller import Controller
 from nacelle.elastic.named import ELASTIC_NAMES, random_inputs
 from nacelle.errors import ExportError
@@ -423,7 +423,8 @@ def _status(controller: Controller, memory: Array) -> list[int]:
     stopped = parts["stopped"][:, 0]
     # The reason is returned once.
     before = np.concatenate([[0.0], stopped[:-1]])
-    reason = np.where(before > 0.0, STOPPED, stopped)
+    status = np.array([StopReason(int(reason)).status for reason in stopped])
+    reason = np.where(before > 0.0, STOPPED, status)
     return [int(k) for k in np.where(stopped > 0.0, reason, np.where(missed, BRIDGED, FINE))]
 
 

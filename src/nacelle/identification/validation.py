@@ -1,14 +1,18 @@
 """Validation: how well parameters predict forces of a motion that they were not estimated from.
 
 Measured and predicted forces pass the same filter (`preparation`). The root mean square of their difference,
-the residual, is compared with the noise floor: the standard deviation of the measured forces' noise in the
-band that the filter keeps,
+the residual, is compared with the noise floor: the standard deviation of the noise in the band that the
+filter keeps, of the measured forces and of the encoders, which the predicted forces have through the
+accelerations,
 
-    floor^2 = s^2 * sum over k of h_k^2
+    floor_i^2 = s_i^2 * sum over k of h_k^2 + sum over j of M_ij^2 s_j^2 a^2
 
-s^2 is the variance of the noise before the filter, taken as white and found from third differences of the
-samples, and h_k are the filter's coefficients. A right model leaves residuals as large as the floor and
-uncorrelated in time. The test is that of Ljung and Box: with M samples and the autocorrelation r_l at lag l,
+s_i^2 is the variance of a force's noise before the filter, taken as white and found from third differences of
+the samples, h_k are the filter's coefficients, s_j^2 the variance of an encoder's noise (`encoder_noise`),
+a^2 what the encoders' filter, two derivatives and h leave of it (`passed_noise`), and M = J_r^T M_x J_r
+(rows, actuators) the inertia at the actuators as described. A right model leaves residuals as large as the
+floor and uncorrelated in time. The test is that of Ljung and Box: with M samples and the autocorrelation r_l
+at lag l,
 
     Q = M (M + 2) * sum over l = 1..L of r_l^2 / (M - l)
 
@@ -24,7 +28,9 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
-from nacelle.identification.data.filters import decimation_filter
+from nacelle.dynamics.forward import mass_matrix
+from nacelle.dynamics.jacobian import jacobian
+from nacelle.identification.data.filters import decimation_filter, passed_noise
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.preparation import Preparation, Samples, prepare
 from nacelle.identification.estimation.estimator import Estimator
@@ -33,6 +39,8 @@ from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
+# States over which the inertia at the actuators is averaged.
+_STATES = 100
 # Lags L of the test of Ljung and Box.
 _LAGS = 10
 # Labels of `describe`: residuals up to this many times the floor are noise; without memory, up to this many
@@ -150,12 +158,12 @@ class Validation(Plottable):
     @property
     def whiteness(self) -> Array:
         """Probability that white residuals have a Q of Ljung and Box as large as these (rows,)."""
-        from scipy.stats import chi2
+        from scipy.special import chdtrc
 
         count = self.regression.count
         pairs = np.maximum(count - np.arange(1.0, _LAGS + 1.0), 1.0)
         total = np.sum(self.autocorrelation(_LAGS) ** 2 / pairs[:, None], axis=0)
-        return np.asarray(chi2.sf(count * (count + 2.0) * total, _LAGS))
+        return np.asarray(chdtrc(_LAGS, count * (count + 2.0) * total))
 
     def describe(self) -> list[str]:
         """One sentence for each row: how well it is predicted, in percent and against the noise."""
@@ -237,11 +245,12 @@ def validation(samples: Sequence[Samples], base: BaseParameters, values: Array) 
 
 
 def noise_floor(samples: Sequence[Samples]) -> Array:
-    """Standard deviation of the measured forces' noise in the band that decimation keeps (rows,), N or N m.
+    """Standard deviation of the residuals' noise in the band that decimation keeps (rows,), N or N m.
 
-    White noise is assumed. Its variance comes from the median of absolute third differences: these contain
-    hardly anything of the motion, and the few large ones at steps of friction do not shift a median. NaN for
-    redundant robots: their rows mix the forces of several actuators.
+    White noise of forces and encoders is assumed. The variance of that of forces comes from the median of
+    absolute third differences: these contain hardly anything of the motion, and the few large ones at steps
+    of friction do not shift a median. NaN for redundant robots: their rows mix the forces of several
+    actuators.
     """
     variances, lengths = [], []
     for part in samples:
@@ -251,7 +260,18 @@ def noise_floor(samples: Sequence[Samples]) -> Array:
         # 1 -3 3 -1, the sum of whose squares is 20.
         differences = np.abs(np.diff(part.tau, 3, axis=0))
         variance = (np.median(differences, axis=0) / 0.6745) ** 2 / 20.0
-        coefficients = decimation_filter(part.preparation.decimation or 1)
-        variances.append(variance * np.sum(coefficients**2))
+        factor = part.preparation.decimation or 1
+        variances.append(variance * np.sum(decimation_filter(factor) ** 2) + _carried_variance(part, factor))
         lengths.append(len(part))
     return np.asarray(np.sqrt(np.average(variances, axis=0, weights=lengths)))
+
+
+def _carried_variance(part: Samples, factor: int) -> Array:
+    """Variance of the predicted forces that encoders make through the accelerations (actuators,)."""
+    assert part.preparation.cutoff is not None
+    indices = np.flatnonzero(part.motion.ok)
+    x = part.motion.x[indices[:: max(1, len(indices) // _STATES)]]
+    J = np.linalg.pinv(np.nan_to_num(jacobian(part.robot, x).inverse))
+    M = np.swapaxes(J, 1, 2) @ mass_matrix(part.robot, x) @ J
+    acceleration = part.noise * passed_noise(2, part.preparation.cutoff, factor, part.rate)
+    return np.asarray(np.nanmean(np.sum((M * acceleration) ** 2, axis=2), axis=0))

@@ -254,12 +254,42 @@ class _Threads:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
+@cache
+def _event_loop() -> Any:
+    """Event loop of Dask clients, in a thread of this process for as long as it lasts.
+
+    A client's own counts as failed where a busy machine starts its thread late: the time limit is of the
+    connection, not of the thread.
+    """
+    import asyncio
+
+    from tornado.ioloop import IOLoop
+
+    started: Future[Any] = Future()
+
+    async def serve() -> None:
+        started.set_result(IOLoop.current())
+        await asyncio.Event().wait()
+
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except BaseException as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    threading.Thread(target=run, name="nacelle-dask", daemon=True).start()
+    return started.result()
+
+
 class _Cluster:
     """Workers of a Dask cluster, which may come and go."""
 
     def __init__(self, address: str) -> None:
         try:
             from distributed import Client
+            from distributed.comm import resolve_address
         except ImportError:
             raise StudyError(f"clusters need Dask: {install_command('cluster')}") from None
         self._address, self._threads, self._last_poll, self._seen = address, 0, 0.0, time.monotonic()
@@ -270,7 +300,9 @@ class _Cluster:
         for logger in loggers:
             logger.setLevel(logging.CRITICAL)
         try:
-            self._client = Client(address, timeout=_CONNECT, set_as_default=False)
+            # A client is not closed where its address is wrong.
+            resolve_address(address)
+            self._client = Client(address, loop=_event_loop(), timeout=_CONNECT, set_as_default=False)
             workers = self._client.run(environment, on_error="return")
             for there, worker in {there: worker for worker, there in workers.items()}.items():
                 # A worker that is lost meanwhile need not fit.

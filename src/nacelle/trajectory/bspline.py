@@ -70,7 +70,7 @@ def cumulative_basis(knots: Array, degree: int, t: Array) -> CumulativeSplines:
 
         C_i' = p / (t_(i+p) - t_i) B_(i, p-1).
     """
-    span = np.clip(np.searchsorted(knots, t, side="right") - 1, degree, len(knots) - degree - 2)
+    span = _span(knots, degree, t)
     indices = span[:, None] - degree + np.arange(1, degree + 1)
     values = np.cumsum(_basis(knots, degree, span, t)[:, :0:-1], axis=1)[:, ::-1]
     factor = degree / (knots[indices + degree] - knots[indices])
@@ -82,6 +82,17 @@ def cumulative_basis(knots: Array, degree: int, t: Array) -> CumulativeSplines:
     none = np.zeros((len(t), 1))
     changes = factor * (np.hstack([none, scaled]) - np.hstack([scaled, none]))
     return CumulativeSplines(span - degree, values, rates, changes)
+
+
+def basis_functions(knots: Array, degree: int, t: Array) -> tuple[Array, Array]:
+    """B-splines that do not vanish at times (m,): places of the first (m,), values (m, degree + 1)."""
+    span = _span(knots, degree, t)
+    return span - degree, _basis(knots, degree, span, t)
+
+
+def _span(knots: Array, degree: int, t: Array) -> Array:
+    """The last knots (m,) at times or before, where a curve of a degree is."""
+    return np.clip(np.searchsorted(knots, t, side="right") - 1, degree, len(knots) - degree - 2)
 
 
 def _basis(knots: Array, degree: int, span: Array, t: Array) -> Array:

@@ -44,9 +44,7 @@ from nacelle.control.blocks.pose import (
     twist_from_rates,
 )
 from nacelle.control.blocks.signals import (
-    DESIRED_REFUSED,
-    MEASURED_REFUSED,
-    STOPPED,
+    StopReason,
     coordinate_difference,
     error_rate,
 )
@@ -422,7 +420,7 @@ class Follower:
     def __init__(self, name: str, *, bandwidth: float = 100.0, delay: float = 0.0) -> None:
         self.robot = named_robot(name)
         self.x, self.y = reference(self.robot)
-        tuning = Tuning(T, 10.0, 1.0, delay, np.ones(2), np.ones(2))
+        tuning = Tuning(T, 10.0, 1.0, delay, np.ones(2), np.ones(2), np.zeros(2))
         gains = platform_gains(tuning, bandwidth)
         self.k = {part: np.array([value]) for part, value in gains.items()}
         fields = VectorLayout(**platform_memory(self.robot))
@@ -602,12 +600,13 @@ def test_a_relation_of_unknowns_that_is_off_is_refused_in_double(name: str) -> N
     ("x_off", "reading", "force", "before", "expected"),
     [
         (0.0, 0.0, 1.0, 0.0, 0.0),
-        (9.0, 0.0, 1.0, 0.0, DESIRED_REFUSED),
-        (0.0, 3.0, 1.0, 0.0, MEASURED_REFUSED),
-        (9.0, 3.0, 1.0, 0.0, DESIRED_REFUSED),
-        (0.0, 3.0, np.nan, 0.0, MEASURED_REFUSED),
-        (0.0, 0.0, np.nan, 0.0, DESIRED_REFUSED),
-        (9.0, 3.0, np.nan, STOPPED, STOPPED),
+        (9.0, 0.0, 1.0, 0.0, StopReason.DESIRED_OUT_OF_REACH),
+        (0.0, 3.0, 1.0, 0.0, StopReason.MEASURED_BEYOND_LIMITS),
+        (9.0, 3.0, 1.0, 0.0, StopReason.DESIRED_OUT_OF_REACH),
+        (0.0, 3.0, np.nan, 0.0, StopReason.MEASURED_BEYOND_LIMITS),
+        (0.0, 0.0, np.nan, 0.0, StopReason.FORCE_NOT_FINITE),
+        (9.0, 3.0, np.nan, 2.0, StopReason.READINGS_MISSING),
+        (np.nan, 0.0, 1.0, 0.0, StopReason.DESIRED_NOT_FINITE),
         (0.0, np.nan, 1.0, 0.0, 0.0),
     ],
 )

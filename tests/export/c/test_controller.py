@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import nacelle
+from nacelle.control.blocks.signals import StopReason
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import CONTROLLERS, controller
+from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.kinematic_model import actuator_positions, closure_equations
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
 from nacelle.simulation.rigid_plant import rigid_plant
-from support.cc import COMPILERS, SANITIZE
+from support.cc import COMPILERS, SANITIZE, WARNINGS
 from support.controllers import QUICK, CController, address_of, compile_package, macro_value, swinging_motion
 from support.hostile import HOSTILE, PERIOD, hostile_robot, hostile_samples
 from support.library import library_robot
@@ -132,13 +136,99 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
         assert code == 3
         assert np.array_equal(force, [0.0, 0.0])
         stopped = made.kind.memory(made.robot).slice_of("stopped").start
-        assert c.memory[stopped] == 3.0
+        assert c.memory[stopped] == c.reason == (4 if np.isfinite(bad).all() else 3)
         assert np.array_equal(np.delete(c.memory, stopped), np.delete(before, stopped))
         assert c.step(q[2], motions[2])[0] == 2
         # A start out of reach is an error, and gives a controller that does nothing.
         assert c.reset(bad) == 1
         code, force = c.step(q[0], motions[0])
         assert (code, *force) == (2, 0.0, 0.0)
+        assert c.reason == 1
+
+
+# ---- What a stop does, wild readings, starts from the encoders
+
+
+def lopsided(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
+    """A robot with other masses, none of which is on an axis."""
+    rng, values = np.random.default_rng(seed), robot.parameter_vector("inertia").reshape(-1, 10)
+    values = values * rng.uniform(0.8, 1.2, (len(values), 1))
+    values[:, 1:4] += 0.02 * robot.size * values[:, :1] * rng.normal(size=(len(values), 3))
+    return robot.with_parameters(values.ravel(), "inertia")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("fivebar", "cf-rb"), ("palida", "sj"), ("3rps", "ct-cartesian"), ("redundant planar 4-RRR", "cf-rb")],
+)
+def test_a_stop_holds_or_brakes_within_limits(tmp_path: Path, source: str, name: str) -> None:
+    """At rest it holds the weight of the model, damps what moves, and lets go at rest if it brakes."""
+    robot = lopsided(hostile_robot(source), 2)
+    x, zero = np.asarray(nacelle.reference_pose(robot), dtype=float), np.zeros(robot.motion.n)
+    weight = nacelle.inverse_dynamics(robot, x, zero, zero, friction=False).tau
+    limit = np.array([actuator.force for actuator in robot.actuators])
+    weight = weight / max(1.0, np.max(np.abs(weight) / limit))
+    rest, gone = DesiredMotion(x, zero, zero), DesiredMotion(x + np.nan, zero, zero)
+    for kind in ("hold", "brake"):
+        made = controller(robot, name, period=1e-3, bandwidth=5.0, on_stop=kind, on_glitch="bridge")
+        done = nacelle.export(
+            robot,
+            "kinematics",
+            out=tmp_path / kind,
+            target=nacelle.io.CTarget(controller=made, precision="double", self_test=False),
+        )
+        c = CController(compile_package(done.out, (*QUICK, *WARNINGS)), done.name, made)
+        q, speed = made.coordinates(x), np.array([actuator.speed for actuator in robot.actuators])
+        step = made.period * np.where(np.isfinite(speed), speed, 2.0)
+        assert c.reset_encoders(q + 0.01 * step)[0] == 0
+        status, pose = c.reset_encoders(q)
+        assert (status, c.reason) == (0, 0)
+        assert np.max(np.abs(pose - x)) < 1e-9
+        assert c.reset_encoders(np.full(len(q), np.nan))[0] == 2
+        assert (c.step(q, rest)[0], c.reason) == (2, 1)
+        assert c.reset_encoders(q)[0] == 0
+        for _ in range(3):
+            assert c.step(q, rest)[0] == 0
+        # One wild reading is bridged: the force is that at rest, and nothing is left of it.
+        held = c.step(q, rest)[1]
+        for jump in (5.0 * step, np.array([1e6, *np.zeros(len(q) - 1)])):
+            # A drive without a described speed has no wild readings.
+            code, force = c.step(q + (jump if np.isfinite(speed).all() else np.nan), rest)
+            assert code == 1
+            assert np.max(np.abs(force - held)) < 1e-3 * np.max(np.abs(held)) + 1e-6
+            assert c.step(q, rest)[0] == 0
+        assert c.step(q, gone)[0] == 3
+        assert (c.reason, c.reason_text) == (3, StopReason.DESIRED_NOT_FINITE.text)
+        forces = np.array([c.step(q, rest)[1] for _ in range(4)])
+        assert np.max(np.abs(forces - weight)) < 1e-6 * max(1.0, np.max(np.abs(weight)))
+        # Motion at a twentieth of the speed of the drives: damped, and never beyond the limits.
+        for k in range(1, 40):
+            code, force = c.step(q + 0.05 * k * step * np.sign(np.arange(len(q)) - 0.5), rest)
+            assert code == 2
+            assert np.all(np.abs(force) <= limit * (1.0 + 1e-12))
+        assert np.all((force - weight) * np.sign(np.arange(len(q)) - 0.5) < 0.0)
+        forces = np.array([c.step(q if k else q + 1e6, rest)[1] for k in range(400)])
+        assert np.all(np.abs(forces) <= limit * (1.0 + 1e-12))
+        assert np.max(np.abs(forces[-1] - (weight if kind == "hold" else 0.0))) < 1e-6 * np.max(limit)
+        # Without readings a hold keeps its force, and a brake lets go.
+        assert c.reset(x) == 0
+        codes = [c.step(q if k < 5 else q * np.nan, rest) for k in range(40)]
+        assert [code for code, _ in codes[4:17]] == [0, *[1] * 10, 2, 2]
+        assert np.max(np.abs(codes[-1][1] - (weight if kind == "hold" else 0.0))) < 1e-6 * np.max(limit)
+
+
+def test_glitches_that_last_stop_the_machine(tmp_path: Path) -> None:
+    robot = library_robot("fivebar")
+    made = controller(robot, "sj", on_glitch="bridge")
+    x, zero = np.asarray(nacelle.reference_pose(robot), dtype=float), np.zeros(2)
+    rest, q = DesiredMotion(x, zero, zero), made.coordinates(x)
+    memory, codes = made.start(x), []
+    for k in range(60):
+        _, memory = made.step(memory, q + (0.0 if k < 5 else 1.0), rest)
+        codes.append(int(made.kind.memory(robot).split(memory)["stopped"][0]))
+    assert codes[:15] == [0] * 15
+    assert codes[15:] == [2] * 45
 
 
 COVERING = pairwise(robot=HOSTILE, name=tuple(CONTROLLERS), precision=("double", "float"))
@@ -192,6 +282,32 @@ def test_parts_by_name_and_gains_in_the_field(fivebar) -> None:
     place = macro_value(done.out, "FIVEBAR_CONTROLLER_MEMORY_AT_MISSED")
     other.step(np.full(2, np.nan), motions[-1])
     assert (one.memory[place], other.memory[place]) == (0.0, 1.0)
+
+
+@pytest.mark.slow
+def test_parameters_that_are_adapted_have_names(tmp_path: Path) -> None:
+    """Those of the base parameters, in the struct's order, in the header and as texts."""
+    robot = library_robot("fivebar")
+    made = controller(robot, "adaptive", on_stop="hold", resolution=1e-5)
+    done = nacelle.export(
+        robot,
+        out=tmp_path / "p",
+        target=nacelle.io.CTarget(controller=made, precision="double", self_test=False),
+    )
+    library = compile_package(done.out, (*QUICK, *WARNINGS))
+    name_of = library.fivebar_controller_parameter_name
+    name_of.restype = ctypes.c_char_p
+    names = base_parameters(robot, assume="nothing", shared="legs").names
+    count = made.kind.memory(robot).sizes["parameters"]
+    texts = [name_of(index).decode() for index in range(count)]
+    assert len(set(texts)) == count
+    assert len(set(texts) & set(names)) >= 10
+    assert [name_of(index) for index in (-1, count)] == [b"unknown"] * 2
+    header = (done.out / "include" / "fivebar_controller.h").read_text()
+    for index, name in enumerate(texts):
+        assert re.search(rf"FIVEBAR_PARAMETER_\w+ = {index}, /\* {re.escape(name)} \*/", header)
+    assert f"FIVEBAR_CONTROLLER_PARAMETERS = {count}" in header
+    assert json.loads((done.out / "nacelle.json").read_text())["controller"]["parameters"] == texts
 
 
 # ---- Starts at any pose in C: legs found by iteration are those of the Python API, or an error is returned

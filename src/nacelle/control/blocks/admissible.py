@@ -14,19 +14,22 @@ small factor, and below zero beyond the singularity. Drives that are redundant h
 independence of the columns of J is p.
 
 The desired motion is checked as it is stated (`_DESIRED_TOLERANCE`), the measured state with more room
-(`_MEASURED_TOLERANCE`):
+(`MEASURED_TOLERANCE`):
 controllers overshoot, encoders have noise. Of the desired motion the numbers must be finite, quaternions of
 unit length, loops closed by the steps of a sample, and coordinates of drives with a described speed change by
 no more than that within a sample. Of the measured state the readings are within the limits of the drives; its
 pose is that at which the forces act, where a law knows it.
 
-What is not admissible stops the controller at once: no force, the memory as it was but for the reason.
+What is not admissible stops the controller at once: no force, unless a stop is to do more
+(`nacelle.control.laws.safeguarded`), and the memory as it was but for the reason, the first that applies in
+the order of `StopReason`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import IntEnum
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -35,8 +38,7 @@ import numpy as np
 from nacelle.control.blocks.desired import close_loops
 from nacelle.control.blocks.pose import pose_difference
 from nacelle.control.blocks.signals import (
-    DESIRED_REFUSED,
-    MEASURED_REFUSED,
+    StopReason,
     coordinate_difference,
     finite_force,
     halt_forces,
@@ -78,7 +80,7 @@ class Tolerance(NamedTuple):
 
 
 # A hundredth is more than single precision makes of a rate by differences.
-_DESIRED_TOLERANCE, _MEASURED_TOLERANCE = Tolerance(0.0, 1.01), Tolerance(0.02, 1.5)
+_DESIRED_TOLERANCE, MEASURED_TOLERANCE = Tolerance(0.0, 1.01), Tolerance(0.02, 1.5)
 
 
 # ---- what the check remembers
@@ -89,7 +91,7 @@ def setpoint_memory(robot: Robot) -> dict[str, int]:
     mechanism, m = mechanism_of(robot), len(robot.actuators)
     return {
         "y_d": mechanism.unknown_count,
-        "q_d": m if _speeds(robot) else 0,
+        "q_d": m if described_speeds(robot) else 0,
         "side": 1 if m == robot.motion.n else 0,
     }
 
@@ -105,12 +107,47 @@ def setpoint_memory_at_rest(robot: Robot, x: Array, y: Array) -> dict[str, Any]:
 # ---- the check of a state
 
 
+class Aspect(IntEnum):
+    """What a number says of a state; in this order they are reasons of a stop."""
+
+    FINITE = 0
+    REACH = 1
+    SINGULARITY = 2
+    LIMITS = 3
+    SPEED = 4
+
+
+class Check(NamedTuple):
+    """A number that is above zero where a state is admissible in one of its aspects."""
+
+    aspect: Aspect
+    number: Scalar
+
+
 class KinematicState(NamedTuple):
-    """Coordinates of the actuators, their Jacobian (actuators, n), and numbers above zero if admissible."""
+    """Coordinates of the actuators, their Jacobian (actuators, n), and what is checked."""
 
     q: Array
     J: Array
-    numbers: list[Scalar]
+    checks: list[Check]
+
+    @property
+    def numbers(self) -> list[Scalar]:
+        """Numbers above zero if the state is admissible."""
+        return [check.number for check in self.checks]
+
+
+def first_failure(reason: StopReason, checks: Sequence[Check]) -> Scalar:
+    """Zero where all numbers are above zero, else the reason of a stop.
+
+    Args:
+        reason: that of the aspect FINITE; those of other aspects follow it.
+        checks: what is checked; of those that fail, or are not numbers, the first by its aspect counts.
+    """
+    failure: Scalar = 0.0
+    for aspect, number in sorted(checks, key=lambda check: -check.aspect):
+        failure = where(number, failure, float(reason + aspect))
+    return failure
 
 
 def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room: Tolerance) -> KinematicState:
@@ -125,12 +162,14 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     x, y, v = state
     at, now = inverse_jacobian(robot, x, y), configuration(robot, x, y)
     J = np.asarray(at["J"])
-    numbers = [margin - NEAR_MARGIN for margin in at["margins"]]
-    numbers += list(branch_determinants(now, y, room.wrong))
-    numbers.append(parallel_singularity_margin(robot, J, z["side"]))
-    numbers += limit_margins(robot, now, widen_limits(robot, joint_limits(robot, stops=True), room.limits))
-    numbers += [room.speed * speed - absolute(dot(J[i], v)) for i, speed in _speeds(robot).items()]
-    return KinematicState(np.asarray(at["q"]), J, numbers)
+    limits = limit_margins(robot, now, widen_limits(robot, joint_limits(robot, stops=True), room.limits))
+    speeds = [room.speed * speed - absolute(dot(J[i], v)) for i, speed in described_speeds(robot).items()]
+    checks = [Check(Aspect.REACH, margin - NEAR_MARGIN) for margin in at["margins"]]
+    checks += [Check(Aspect.REACH, number) for number in branch_determinants(now, y, room.wrong)]
+    checks.append(Check(Aspect.SINGULARITY, parallel_singularity_margin(robot, J, z["side"])))
+    checks += [Check(Aspect.LIMITS, number) for number in limits]
+    checks += [Check(Aspect.SPEED, number) for number in speeds]
+    return KinematicState(np.asarray(at["q"]), J, checks)
 
 
 def parallel_singularity_margin(robot: Robot, J: Array, side: Array) -> Scalar:
@@ -170,7 +209,7 @@ def determinant(A: Array) -> Scalar:
     return minors[tuple(range(n))]
 
 
-def _speeds(robot: Robot) -> dict[int, float]:
+def described_speeds(robot: Robot) -> dict[int, float]:
     """Speeds of the drives that have one in the description, rad/s or m/s, by the actuator."""
     speeds = (float(actuator.speed) for actuator in robot.actuators)
     return {i: speed for i, speed in enumerate(speeds) if math.isfinite(speed)}
@@ -180,9 +219,9 @@ def _speeds(robot: Robot) -> dict[int, float]:
 
 
 class Setpoint(NamedTuple):
-    """The desired motion: whether it is admissible, above zero if so, and parts of the memory after it."""
+    """The desired motion: zero if it is admissible or why it is not, and parts of the memory after it."""
 
-    admissible: Scalar
+    reason: Scalar
     memory: dict[str, Any]
 
 
@@ -207,24 +246,25 @@ def check_setpoint(
         robot, z, (motion.x, closed.y, motion.v), _DESIRED_TOLERANCE._replace(wrong=branch_tolerance)
     )
     total = sum(absolute(entry) for part in motion for entry in part)
-    numbers = [*at.numbers, _MAX_OPENING - closed.error, presence_sign(total)]
+    checks = [
+        *at.checks,
+        Check(Aspect.REACH, _MAX_OPENING - closed.error),
+        Check(Aspect.FINITE, presence_sign(total)),
+    ]
     quaternion = mechanism_of(robot).layout.quaternion
     if quaternion is not None:
         # Absolute entries: of unit quaternions, at which identities are sought, the square is the constant 1.
         quat = absolute(motion.x[quaternion])
-        numbers.append(_QUATERNION_TOLERANCE - absolute(dot(quat, quat) - 1.0))
-    speeds = _speeds(robot)
+        checks.append(Check(Aspect.FINITE, _QUATERNION_TOLERANCE - absolute(dot(quat, quat) - 1.0)))
+    speeds = described_speeds(robot)
     if speeds:
         step = coordinate_difference(robot, at.q, z["q_d"])
         # The first sample has none before it.
-        numbers += [
-            where(
-                z["started"][0], (_DESIRED_TOLERANCE.speed * speed) * k["period"][0] - absolute(step[i]), 1.0
-            )
-            for i, speed in speeds.items()
-        ]
+        for i, speed in speeds.items():
+            slack = (_DESIRED_TOLERANCE.speed * speed) * k["period"][0] - absolute(step[i])
+            checks.append(Check(Aspect.SPEED, where(z["started"][0], slack, 1.0)))
     parts = {"y_d": closed.y, "q_d": at.q if speeds else np.zeros(0), "side": z["side"]}
-    return Setpoint(_all_positive(numbers), parts)
+    return Setpoint(first_failure(StopReason.DESIRED_NOT_FINITE, checks), parts)
 
 
 # ---- the measured state
@@ -238,7 +278,7 @@ def check_measured(
     q: Array | None,
     branch_tolerance: float = RELATION_TOLERANCE,
 ) -> Scalar:
-    """Above zero where the measured state may be driven.
+    """Zero where the measured state may be driven, else why it may not.
 
     Args:
         robot: the model.
@@ -248,37 +288,37 @@ def check_measured(
         q: readings (actuators,), NaN for a missing one; None where the platform is observed otherwise.
         branch_tolerance: as in `Tolerance`.
     """
-    numbers: list[Scalar] = []
+    checks: list[Check] = []
     if step.state is not None:
         x, y, v = step.state
-        at = check_state(robot, z, (x, y, v), _MEASURED_TOLERANCE._replace(wrong=branch_tolerance))
-        numbers += at.numbers
-        speeds = _speeds(robot)
+        at = check_state(robot, z, (x, y, v), MEASURED_TOLERANCE._replace(wrong=branch_tolerance))
+        checks += at.checks
+        speeds = described_speeds(robot)
         if speeds and "x" in z:
             # The filtered rate of readings that jump is small: the step itself counts, but for the first.
             displacement = pose_difference(robot, x, z["x"], z["y"])
-            numbers += [
-                where(
-                    z["started"][0],
-                    (_MEASURED_TOLERANCE.speed * s) * k["period"][0] - absolute(dot(at.J[i], displacement)),
-                    1.0,
+            for i, speed in speeds.items():
+                slack = (MEASURED_TOLERANCE.speed * speed) * k["period"][0] - absolute(
+                    dot(at.J[i], displacement)
                 )
-                for i, s in speeds.items()
-            ]
+                checks.append(Check(Aspect.SPEED, where(z["started"][0], slack, 1.0)))
         if len(y):
-            numbers.append(_MAX_OPENING - loop_closing_step(robot, y, x)["error"])
+            checks.append(Check(Aspect.REACH, _MAX_OPENING - loop_closing_step(robot, y, x)["error"]))
     if step.rate is not None:
-        numbers += [_MEASURED_TOLERANCE.speed * s - absolute(step.rate[i]) for i, s in _speeds(robot).items()]
+        checks += [
+            Check(Aspect.SPEED, MEASURED_TOLERANCE.speed * speed - absolute(step.rate[i]))
+            for i, speed in described_speeds(robot).items()
+        ]
     if q is not None:
-        numbers += _reading_margins(robot, q)
-    return _all_positive(numbers)
+        checks += [Check(Aspect.LIMITS, number) for number in _reading_margins(robot, q)]
+    return first_failure(StopReason.FORCE_NOT_FINITE, checks)
 
 
 def _reading_margins(robot: Robot, q: Array) -> list[Scalar]:
     """Numbers that are positive where readings are within the limits of the drives, or missing."""
     numbers = []
     limits = [limit for limit in joint_limits(robot, stops=True) if limit.primitive is None]
-    for limit in widen_limits(robot, limits, _MEASURED_TOLERANCE.limits):
+    for limit in widen_limits(robot, limits, MEASURED_TOLERANCE.limits):
         low, high = limit.pair
         middle = 0.5 * (low + high) if math.isfinite(high - low) else low if math.isfinite(low) else high
         off = q[limit.joint] - middle
@@ -302,7 +342,7 @@ def release_force(
     q: Array | None = None,
     branch_tolerance: float = RELATION_TOLERANCE,
 ) -> ControlStep:
-    """What a sample gives: that of the law where all is admissible, else no force and why.
+    """What a sample gives: that of the law where all is admissible, else no force and why it stopped.
 
     Once a controller has stopped there are no forces, and the memory stays as it was.
 
@@ -318,16 +358,8 @@ def release_force(
     setpoint = check_setpoint(robot, z, motion, k, branch_tolerance)
     measured = check_measured(robot, z, step, k, q, branch_tolerance)
     # A force that is not a number at an admissible state is one that the desired motion requires.
-    reason = where(finite_force(step.tau), step.memory["stopped"][0], DESIRED_REFUSED)
-    reason = where(setpoint.admissible, where(measured, reason, MEASURED_REFUSED), DESIRED_REFUSED)
+    reason = where(finite_force(step.tau), step.memory["stopped"][0], float(StopReason.FORCE_NOT_FINITE))
+    reason = where(setpoint.reason, setpoint.reason, where(measured, measured, reason))
     stopped = where(z["stopped"][0], z["stopped"][0], reason)
     memory = {name: select(stopped, z[name], part) for name, part in (step.memory | setpoint.memory).items()}
     return ControlStep(halt_forces(stopped, step.tau), memory | {"stopped": pack([stopped])})
-
-
-def _all_positive(numbers: Sequence[Scalar]) -> Scalar:
-    """1 where all numbers are above zero, -1 where one is not, or is not a number."""
-    worst: Scalar = 1.0
-    for number in numbers:
-        worst = where(number, worst, -1.0)
-    return worst

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import IntEnum
 
 import numpy as np
 
@@ -21,6 +22,53 @@ PATIENCE = 10.0
 FINE, BRIDGED, STOPPED, DESIRED_REFUSED, MEASURED_REFUSED = 0, 1, 2, 3, 4
 """Status of a sample: all is well; readings are missing and bridged; stopped, now as they were missing for
 too long, or before; stopped now, by a desired motion or by a measured state that is not admissible."""
+
+
+class StopReason(IntEnum):
+    """Why a controller has stopped: the part "stopped" of its memory."""
+
+    RUNNING = 0
+    NOT_STARTED = 1
+    READINGS_MISSING = 2
+    DESIRED_NOT_FINITE = 3
+    DESIRED_OUT_OF_REACH = 4
+    DESIRED_SINGULAR = 5
+    DESIRED_BEYOND_LIMITS = 6
+    DESIRED_TOO_FAST = 7
+    FORCE_NOT_FINITE = 8
+    MEASURED_OUT_OF_REACH = 9
+    MEASURED_SINGULAR = 10
+    MEASURED_BEYOND_LIMITS = 11
+    MEASURED_TOO_FAST = 12
+
+    @property
+    def status(self) -> int:
+        """What the sample that stops returns."""
+        if self <= StopReason.READINGS_MISSING:
+            return STOPPED if self else FINE
+        return DESIRED_REFUSED if self <= StopReason.FORCE_NOT_FINITE else MEASURED_REFUSED
+
+    @property
+    def text(self) -> str:
+        """A phrase that says why."""
+        return _REASON_TEXTS[self]
+
+
+_REASON_TEXTS = (
+    "not stopped",
+    "not started: the pose of the reset is not reached",
+    "readings were missing for too many samples in a row",
+    "the desired motion is not finite, or its quaternion not of unit length",
+    "the desired pose is out of reach, or its loops are open or on another branch",
+    "the desired pose is at, or beyond, a parallel singularity",
+    "the desired pose is beyond limits of joints",
+    "the desired motion is faster than the drives, or jumps",
+    "a force along the desired motion is not finite",
+    "the measured pose is out of reach, or its loops are open or on another branch",
+    "the measured pose is at, or beyond, a parallel singularity",
+    "the measured pose is beyond limits of joints",
+    "the readings are faster than the drives, or jump",
+)
 
 
 def presence_sign(value: Scalar) -> Scalar:
@@ -74,7 +122,8 @@ def smallest_sign(signs: Sequence[Scalar]) -> Scalar:
 def count_missed(arrived: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
     """Samples in a row without all readings (1,), and whether there were too many, now or before (1,)."""
     missed = where(smallest_sign(arrived), 0.0, z["missed"][0] + 1.0)
-    stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], STOPPED, 0.0))
+    too_many = where(missed - k["patience"][0], float(StopReason.READINGS_MISSING), 0.0)
+    stopped = maximum(z["stopped"][0], too_many)
     return pack([missed]), pack([stopped])
 
 

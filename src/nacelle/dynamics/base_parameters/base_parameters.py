@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -294,6 +294,7 @@ def base_parameters(
     *,
     assume: str | Sequence[str] = "undescribed",
     shared: object = None,
+    share: str = "all",
     seed: int = 0,
 ) -> BaseParameters:
     """Find the base parameters of a robot: the fewest numbers on which its forces depend, Gamma = Y_b beta.
@@ -307,12 +308,20 @@ def base_parameters(
             (`nacelle.dynamics.base_parameters.choice`).
         shared: "legs" if identical legs share their parameters, "mirrored" if mirror images do, or lists of
             names of legs (`nacelle.model.shared`); as the description says if None, nothing if False.
+        share: which parameters of such legs are one: "all", or "inertia", so that friction and springs stay
+            each leg's own; then of identical legs where `shared` and the description are silent.
         seed: of the motions at which the rank is found.
 
     Raises:
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
     """
-    choice = choose_parameters(robot, assume, shared)
+    choice = choose_parameters(robot, assume, shared, share)
+    return _base_parameters(robot, choice, seed)
+
+
+@lru_cache(maxsize=8)
+def _base_parameters(robot: Robot, choice: ParameterChoice, seed: int) -> BaseParameters:
+    """The base parameters of a choice; kept: checks of data and the estimate from them need the same."""
     W = sampled_regressor(robot, seed) @ choice.E
     reduced = reduce_columns(W, _elimination_order(robot, choice)).sort_columns
     K = _round_coefficients(reduced, parameter_units(robot)[[group[0] for group in choice.groups()]])

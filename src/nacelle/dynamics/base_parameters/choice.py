@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,12 +69,24 @@ class ParameterChoice:
     values: Array
     assumed_zero: tuple[str, ...]
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same parameters take part."""
+        return isinstance(other, ParameterChoice) and self._key == other._key
+
+    def __hash__(self) -> int:
+        """Of the parameters and what they stand for."""
+        return hash(self._key)
+
     @property
+    def _key(self) -> tuple[object, ...]:
+        return self.names, self.assumed_zero, self.E.tobytes(), self.values.tobytes()
+
+    @cached_property
     def columns(self) -> tuple[int, ...]:
         """For every linear parameter of the robot its place among the chosen ones; -1 if it has none."""
         return tuple(int(np.argmax(np.abs(row))) if np.any(row) else -1 for row in self.E)
 
-    @property
+    @cached_property
     def signs(self) -> tuple[int, ...]:
         """For every linear parameter of the robot its sign in its chosen parameter; 1 if it is in none."""
         return tuple(-1 if np.any(row < 0.0) else 1 for row in self.E)
@@ -84,7 +97,10 @@ class ParameterChoice:
 
 
 def choose_parameters(
-    robot: Robot, assume: str | Sequence[str] = "undescribed", shared: object = None
+    robot: Robot,
+    assume: str | Sequence[str] = "undescribed",
+    shared: object = None,
+    share: str = "all",
 ) -> ParameterChoice:
     """Choose parameters.
 
@@ -97,6 +113,7 @@ def choose_parameters(
             legs that are mirror images do; or lists of names of legs, "mirror NAME" for the mirror image of
             the first (`nacelle.model.shared`). What has different values in the legs of a list stays apart if
             it is friction, a rotor or a spring. As the description says if None; nothing if False.
+        share: which parameters of such legs are one: "all", or "inertia" (`shared_columns`).
 
     Raises:
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
@@ -104,7 +121,7 @@ def choose_parameters(
     parameters = linear_parameters(robot)
     names, values = parameters.names, parameters.values
     out = _assumed_zero(robot, names, values, [assume] if isinstance(assume, str) else list(assume))
-    tied = shared_columns(robot, shared)
+    tied = shared_columns(robot, shared, share)
     members_of: dict[int, list[int]] = {}
     for k in range(len(names)):
         if k not in out:

@@ -21,7 +21,6 @@ from nacelle.export.entry import Entry
 from nacelle.export.kinematics import (
     CLOSING_STEP,
     JOINTS,
-    KINEMATICS,
     KINEMATICS_LABELS,
     POSE_STEP,
     RATES,
@@ -367,11 +366,6 @@ def _nominal_numbers(package: Package) -> tuple[float, ...]:
     """These numbers of the description."""
     label = f"{_entries_with_numbers(package)[0].label}_prepare"
     return next(entry.fixed_inputs["parameters"] for entry in package.entries if entry.label == label)
-
-
-def has_kinematics(package: Package) -> bool:
-    """Whether a package has them."""
-    return KINEMATICS in package.request.models
 
 
 def _struct(package: Package, real: str) -> str:

@@ -24,7 +24,6 @@ from nacelle.export.c.cpp import kinematics_hpp
 from nacelle.export.c.embedded import EMBEDDED, embedded_readme
 from nacelle.export.c.kinematics import (
     geometry_size,
-    has_kinematics,
     kinematics_check,
     kinematics_header,
     kinematics_source,
@@ -207,11 +206,11 @@ class CTarget(ExportTarget):
         )
         name, precisions, batch = package.name, PRECISIONS[self.precision], self.batch
         tolerances = TOLERANCES if closed is None else closed.tolerance
-        if has_kinematics(package):
+        if package.request.has_kinematics:
             tolerances = kinematics_tolerances(package, references, tolerances)
         sources, headers, stack = package_code(package, precisions, batch, tolerances)
         check = None
-        if has_kinematics(package):
+        if package.request.has_kinematics:
             headers[f"{name}.hpp"] = kinematics_hpp(package, precisions, geometry_size(package))
             least = kinematics_tolerances(package, references, TOLERANCES)
             check = kinematics_check(package, references, least)
@@ -263,7 +262,7 @@ def package_code(
     sources |= loop.sources
     headers |= loop.headers
     included += loop.headers
-    if has_kinematics(package):
+    if package.request.has_kinematics:
         sources |= dict(kinematics_source(package, real, tolerances) for real in precisions)
         headers[f"{name}_kinematics.h"] = kinematics_header(package, precisions, tolerances)
         included.append(f"{name}_kinematics.h")

@@ -9,7 +9,7 @@ from nacelle.errors import ExportError
 from nacelle.export.about import Package, escape_markdown
 from nacelle.export.c.kinematics import kinematics_tolerances
 from nacelle.export.c.package import package_code
-from nacelle.export.kinematics import KINEMATICS
+from nacelle.export.entry import KINEMATICS
 from nacelle.export.linuxcnc.axes import unit_name
 from nacelle.export.linuxcnc.machine import Machine
 from nacelle.export.linuxcnc.module import REASONS, component_name, geometry_names, hal_name, module_source

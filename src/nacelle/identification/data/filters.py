@@ -40,14 +40,21 @@ def low_pass(signals: Array, cutoff: float, rate: float) -> Array:
         cutoff: where half of the amplitude passes, Hz.
         rate: samples a second.
     """
-    from scipy.signal import butter, sosfiltfilt
-
     if cutoff >= 0.45 * rate:
         return signals
-    sections = butter(_ORDER, cutoff, fs=rate, output="sos")
-    # What the ends are extended by must be longer than the filter remembers, and shorter than the signal.
-    padding = min(len(signals) - 1, int(3.0 * rate / cutoff))
-    return np.asarray(sosfiltfilt(sections, signals, axis=0, padtype="odd", padlen=padding))
+    count, memory = len(signals), int(3.0 * rate / cutoff)
+    # What the ends are extended by must be longer than the filter remembers, and shorter than the signal;
+    # then the ends are held, longer than it remembers: the transform is periodic.
+    padding = min(count - 1, memory)
+    total = 2 ** (count + 2 * padding + 2 * memory).bit_length()
+    before = (total - count) // 2 - padding
+    extended = np.pad(signals, ((padding, padding), (0, 0)), "reflect", reflect_type="odd")
+    extended = np.pad(extended, ((before, total - count - 2 * padding - before), (0, 0)), "edge")
+    # The digital filter of the bilinear transform, on both of its ways.
+    ratio = np.tan(np.pi * np.fft.rfftfreq(total)) / np.tan(np.pi * cutoff / rate)
+    spectrum = np.fft.rfft(extended, axis=0) / (1.0 + ratio[:, None] ** (2 * _ORDER))
+    start = before + padding
+    return np.asarray(np.fft.irfft(spectrum, total, axis=0)[start : start + count])
 
 
 def settling_samples(cutoff: float, rate: float) -> int:
@@ -73,11 +80,13 @@ def motion_band(q: Array, rate: float) -> float:
     Lines of the spectrum that noise may have made do not count: noise is taken to be as strong as the median
     of the upper half of the spectrum.
     """
-    from scipy.signal import detrend
-
     count = len(q)
     window = np.hanning(count)[:, None]
-    power = np.abs(np.fft.rfft(detrend(q, axis=0) * window, axis=0)) ** 2
+    # Without the straight line of least squares.
+    line = np.linspace(-1.0, 1.0, count)[:, None]
+    varying = q - np.mean(q, axis=0)
+    varying -= line * (np.sum(line * varying, axis=0) / np.sum(line**2))
+    power = np.abs(np.fft.rfft(varying * window, axis=0)) ** 2
     frequency = np.fft.rfftfreq(count, 1.0 / rate)
     noise = np.median(power[len(power) // 2 :], axis=0)
     # Rounding is noise, too: of the spectrum, and of coordinates that hardly move.
@@ -109,6 +118,20 @@ def long_run_covariance(parts: Sequence[Array], lags: int) -> Array:
             term = part[:-lag].T @ part[lag:]
             B += (1.0 - lag / lags) * (term + term.T)
     return np.asarray(B)
+
+
+def passed_noise(order: int, cutoff: float, factor: int, rate: float) -> float:
+    """Deviation of white noise of deviation 1 once filtered, differentiated `order` times and decimated.
+
+    s^2 = mean over the spectrum of |H (2 pi f)^order W|^2, H Butterworth's gain, W that of the decimation;
+    in 1/s^order.
+    """
+    frequency = np.linspace(0.0, 0.5 * rate, 2049)
+    gain = (2.0 * np.pi * frequency) ** order
+    if cutoff < 0.45 * rate:
+        gain = gain / (1.0 + (frequency / cutoff) ** (2 * _ORDER))
+    window = np.abs(np.fft.rfft(decimation_filter(factor), 4096))
+    return float(np.sqrt(np.mean((gain * window) ** 2)))
 
 
 def decimation_filter(factor: int) -> Array:

@@ -52,6 +52,7 @@ from nacelle.identification.data.poses import PlatformMotion, motion_from_rates,
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory.bspline import basis_functions, clamped_knots
 
 
 def vibration_from_forces(
@@ -113,6 +114,8 @@ _MEMORY = 0.75
 _LONGEST_BRIDGE = 5
 # Knots of the splines of instruments a period of the band's highest frequency.
 _KNOTS = 4.0
+# Degree of these splines.
+_DEGREE = 5
 # Steps of time that differ by more than this part of them are not equal.
 _JITTER = 1e-3
 # Kept samples of the shortest part of a measurement that is used.
@@ -163,6 +166,7 @@ class Samples(Plottable):
         band: of the measured motion, Hz.
         vibration: of the actuators beyond the cutoff (actuators,), rad/s or m/s, root mean squares that the
             rates contain; zeros where they do not count.
+        noise: deviation of the encoders' white noise (actuators,), rad or m.
         file: that the measurement was read from.
     """
 
@@ -175,6 +179,7 @@ class Samples(Plottable):
     preparation: Preparation
     band: float
     vibration: Array
+    noise: Array
     file: str = ""
 
     def __len__(self) -> int:
@@ -305,19 +310,17 @@ def _uninterrupted_parts(measurement: Measurement) -> list[Measurement]:
 
 def _resample(measurement: Measurement, signals: Array, indices: Array, step: float) -> Measurement:
     """One part at equal steps, forces at the time of the motion."""
-    from scipy.interpolate import CubicSpline
-
     time = measurement.time[indices]
     count = len(measurement.robot.actuators)
     values = signals[indices]
     equal = np.max(np.abs(np.diff(time) - step)) <= _JITTER * step
     times = time if equal else time[0] + step * np.arange(int((time[-1] - time[0]) / step + 1e-9) + 1)
     if not equal:
-        values = CubicSpline(time, values)(times)
+        values = _interpolate(time, values, times)
     if measurement.delay:
         later = np.clip(times + measurement.delay, times[0], times[-1])
         values = values.copy()
-        values[:, count : 2 * count] = CubicSpline(times, values[:, count : 2 * count])(later)
+        values[:, count : 2 * count] = _interpolate(times, values[:, count : 2 * count], later)
     q, force, reference = np.split(values, [count, 2 * count], axis=1)
     return dataclasses.replace(
         measurement,
@@ -327,6 +330,13 @@ def _resample(measurement: Measurement, signals: Array, indices: Array, step: fl
         reference=None if measurement.reference is None else reference,
         delay=0.0,
     )
+
+
+def _interpolate(time: Array, values: Array, times: Array) -> Array:
+    """Signals (N, k) at other times, on cubic splines; SciPy is loaded for those that are needed alone."""
+    from scipy.interpolate import CubicSpline
+
+    return np.asarray(CubicSpline(time, values)(times))
 
 
 def _prepare_part(part: Measurement, chosen: Preparation, width: float) -> Samples | None:
@@ -347,7 +357,7 @@ def _prepare_part(part: Measurement, chosen: Preparation, width: float) -> Sampl
     motion, shaking = _add_vibration(part, motion, chosen, inner, used)
     return Samples(
         *(part.robot, part.time[inner], motion, part.tau[inner], instruments, used),
-        *(chosen, width, shaking, part.source.file),
+        *(chosen, width, shaking, encoder_noise(part.q), part.source.file),
     )
 
 
@@ -383,13 +393,21 @@ def _add_vibration(
 
 def _fit_splines(part: Measurement, width: float) -> Array:
     """Coordinates (N, actuators) on quintic splines of least squares, with few knots."""
-    from scipy.interpolate import make_lsq_spline
+    from scipy.linalg import solveh_banded
 
     duration = part.time[-1] - part.time[0]
     pieces = int(max(4.0, min(np.ceil(_KNOTS * width * duration), len(part) / 4.0)))
-    knots = np.linspace(part.time[0], part.time[-1], pieces + 1)
-    padded = np.concatenate([np.repeat(knots[0], 5), knots, np.repeat(knots[-1], 5)])
-    return np.asarray(make_lsq_spline(part.time, part.q, padded, k=5)(part.time))
+    count = pieces + _DEGREE
+    knots = clamped_knots(count, _DEGREE, duration)
+    first, basis = basis_functions(knots, _DEGREE, part.time - part.time[0])
+    # Normal equations B^T B c = B^T q of functions that overlap with the next five, from the diagonal up.
+    normal, right = np.zeros((_DEGREE + 1, count)), np.zeros((count, part.q.shape[1]))
+    for i, column in enumerate(basis.T):
+        np.add.at(right, first + i, column[:, None] * part.q)
+        for j in range(i, _DEGREE + 1):
+            normal[j - i] += np.bincount(first + i, column * basis[:, j], count)
+    control = solveh_banded(normal, right, lower=True)
+    return np.asarray(np.einsum("si,sik->sk", basis, control[first[:, None] + np.arange(_DEGREE + 1)]))
 
 
 def _is_slow(part: Measurement, q: Array, chosen: Preparation) -> Array:

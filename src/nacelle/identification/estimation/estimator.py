@@ -391,14 +391,14 @@ class Estimator(ABC, HasTable):
 
     def intervals(self, level: float = 0.95) -> Array:
         """Intervals (base parameters, 2) that cover the true values with a probability `level`."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         self._require_fit()
         if not 0.0 < level < 1.0:
             raise IdentificationError(f"the level of an interval lies between 0 and 1, got {level:g}")
         data = self.regression_
         freedom = max(data.count * len(data.rows) - len(self.coef_), 1)
-        half = t.ppf(0.5 + 0.5 * level, freedom) * self.std_
+        half = stdtrit(freedom, 0.5 + 0.5 * level) * self.std_
         return np.stack([self.coef_ - half, self.coef_ + half], axis=1)
 
     @property
@@ -537,7 +537,7 @@ def essential_parameters(estimator: Estimator, level: float = 0.95) -> Essential
         estimator: after `fit`.
         level: probability up to which what is lost may be chance.
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     estimator._require_fit()
     names = estimator.base_.names
@@ -550,7 +550,7 @@ def essential_parameters(estimator: Estimator, level: float = 0.95) -> Essential
     while left:
         added = coef[left] ** 2 / np.diag(covariance)[left]
         least = int(np.argmin(added))
-        if lost + added[least] > chi2.ppf(level, len(removed) + 1):
+        if lost + added[least] > chdtri(len(removed) + 1, 1.0 - level):
             break
         k = left.pop(least)
         lost += float(added[least])

@@ -47,7 +47,7 @@ is minimised, which is smooth and, as q grows, falls to the condition from above
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -67,6 +67,7 @@ from nacelle.identification.excitation.limits import (
 )
 from nacelle.identification.excitation.motions import MotionFunctions
 from nacelle.identification.excitation.sample_model import (
+    Options,
     compile_sample_function,
     limited_gradients,
     limited_values,
@@ -95,14 +96,15 @@ def criterion(name: str, R: Array, order: float = 8.0) -> tuple[float, Array]:
         R: the rows.
         order: q of the smooth condition.
     """
-    U, s, Vt = np.linalg.svd(R, full_matrices=False)
+    # Of R = Q T the triangle T has the singular values, and U = R V diag(1 / s).
+    _, s, Vt = np.linalg.svd(np.linalg.qr(R, mode="r"), full_matrices=False)
     s = np.maximum(s, _ROUNDING * s[0])
     if name == "log-det":
-        return float(-np.sum(np.log(s))), -(U / s) @ Vt
+        return float(-np.sum(np.log(s))), -R @ ((Vt.T / s**2) @ Vt)
     up, down = (s / s[0]) ** order, (s[-1] / s) ** order
     value = np.log(s[0] / s[-1]) + (np.log(np.sum(up)) + np.log(np.sum(down))) / order
-    slope = (up / np.sum(up) - down / np.sum(down)) / s
-    return float(value), (U * slope) @ Vt
+    slope = (up / np.sum(up) - down / np.sum(down)) / s**2
+    return float(value), R @ ((Vt.T * slope) @ Vt)
 
 
 # ---- the motion as an optimisation problem: criterion and limits of its coefficients, with exact gradients
@@ -177,9 +179,10 @@ class MotionDesign:
         Z[..., self.free] = z * self.units
         return Z
 
-    def options(self, smooth: float | None) -> tuple[tuple[str, object], ...]:
+    @cached_property
+    def options(self) -> Options:
         """Options of the regressor's program."""
-        return tuple({"physics": Physics(smooth=smooth), **column_options(self.base)}.items())
+        return tuple({"physics": Physics(smooth=self.smooth), **column_options(self.base)}.items())
 
     # ---- samples
 
@@ -218,11 +221,9 @@ class MotionDesign:
         quat = quat_multiply(quat_exp(c[..., layout.angular]), self.quat_0)
         return layout.join_x(c[..., list(layout.linear_v)], quat)
 
-    def rows(self, samples: MotionSamples, smooth: float | None = None) -> tuple[Array, Array]:
+    def rows(self, samples: MotionSamples) -> tuple[Array, Array]:
         """Weighted rows (..., actuators, parameters) in `columns` and forces (..., actuators), N m or N."""
-        program = compile_sample_function(
-            weighted_rows, self.robot, len(self.base), self.options(smooth or self.smooth)
-        )
+        program = compile_sample_function(weighted_rows, self.robot, len(self.base), self.options)
         results = program(self.sigma, self.base.values, *samples.motion, self.quat_0)
         return results["R"] * self.columns, results["force"]
 
@@ -242,8 +243,16 @@ class MotionDesign:
 
     def uses(self, samples: MotionSamples, force: Array) -> Array:
         """Uses of all limits (..., limits) at samples."""
-        uses = self.form.uses(np.concatenate([self.limited_values_at(samples), force], axis=-1))
-        return np.where(np.isfinite(uses) & ~samples.failed[..., None], uses, _BEYOND)
+        return self.uses_of(self.values_with_limits(samples, force), samples.failed)
+
+    def values_with_limits(self, samples: MotionSamples, force: Array) -> Array:
+        """`limited_values`, then forces (..., limits)."""
+        return np.concatenate([self.limited_values_at(samples), force], axis=-1)
+
+    def uses_of(self, values: Array, failed: Array) -> Array:
+        """Uses of all limits (..., limits) from `values_with_limits` and the samples that have failed."""
+        uses = self.form.uses(values)
+        return np.where(np.isfinite(uses) & ~failed[..., None], uses, _BEYOND)
 
     # ---- what the optimiser sees
 
@@ -285,9 +294,10 @@ class Evaluation:
 
     def __init__(self, problem: MotionDesign, samples: MotionSamples, name: str, order: float) -> None:
         self.problem, self.samples = problem, samples
-        R, self.force = problem.rows(samples)
+        R, force = problem.rows(samples)
         self.finite = bool(np.all(np.isfinite(R))) and not bool(np.any(samples.failed))
-        self.uses = problem.uses(samples, self.force)
+        self._values = problem.values_with_limits(samples, force)
+        self.uses = problem.uses_of(self._values, samples.failed)
         self.R = R
         self.value, self._slope = _BEYOND, np.zeros_like(R)
         if self.finite:
@@ -297,22 +307,18 @@ class Evaluation:
 
     def gradient(self) -> Array:
         """Of the criterion by the variables (variables,)."""
-        motion = [*self.samples.motion, self.problem.quat_0]
-        return self._pull_back(self._row_gradients(self._slope, np.zeros(self.force.shape), motion))
-
-    def _row_gradients(
-        self, row_weights: Array, force_weights: Array, motion: Sequence[Array]
-    ) -> dict[str, Array]:
-        """`row_gradients` at samples of the motion."""
-        p = self.problem
-        program = compile_sample_function(row_gradients, p.robot, len(p.base), p.options(p.smooth))
-        return dict(program(row_weights, force_weights, p.sigma, p.base.values, *motion))
+        return self._slopes[0]
 
     def constraint(self) -> Array:
         """The smooth largest uses over time (limits,), at most 1; symmetric ones squared."""
-        top, weights = self._peak_weights()
+        top, weights = self._peak_weights
         return np.asarray(top + np.log(np.sum(weights, axis=0)) / _SHARP)
 
+    def constraint_slopes(self) -> Array:
+        """Derivatives (limits, variables) of `constraint` by the variables."""
+        return self._slopes[1]
+
+    @cached_property
     def _peak_weights(self) -> tuple[Array, Array]:
         """The largest uses (limits,), symmetric ones squared, and the weights of all (N, limits)."""
         symmetric = self.problem.form.symmetric
@@ -320,58 +326,48 @@ class Evaluation:
         top = np.max(u, axis=0)
         return top, np.exp(_SHARP * (u - top))
 
-    def constraint_slopes(self) -> Array:
-        """Derivatives (limits, variables) of `constraint` by the variables."""
+    @cached_property
+    def _slopes(self) -> tuple[Array, Array]:
+        """Derivatives of the criterion (variables,) and of `constraint` (limits, variables).
+
+        They are sums over time, from sweeps backwards at the samples that count: one for kinematic limits,
+        and one for rows and forces.
+        """
         p = self.problem
         factor, _, symmetric, labels = p.form
         if not self.finite:
-            return np.zeros((len(labels), len(p.units)))
-        _, weights = self._peak_weights()
-        raw = np.concatenate([p.limited_values_at(self.samples), self.force], axis=-1) * factor
+            return np.zeros(len(p.units)), np.zeros((len(labels), len(p.units)))
+        _, weights = self._peak_weights
         # d(use)/d(value), of squares 2 use; (limits, N). Far below the peak a sample counts for nothing.
         part = np.where(weights > _NOTHING, weights, 0.0) / np.sum(weights, axis=0)
-        along = (part * np.where(symmetric, 2.0 * raw, 1.0) * factor).T
-        kinematic = len(labels) - self.force.shape[-1]
+        along = (part * np.where(symmetric, 2.0 * self._values * factor, 1.0) * factor).T
+        count, actuators, parameters = self.R.shape
+        kinematic, by_force = along[:-actuators], along[-actuators:]
+        limit, at = np.nonzero(kinematic)
+        value_weights = np.zeros((len(at), len(kinematic)))
+        value_weights[np.arange(len(at)), limit] = kinematic[limit, at]
+        by_values = compile_sample_function(limited_gradients, p.robot)(value_weights, *self._motion_at(at))
+        axis, during = np.nonzero(by_force)
+        every = np.concatenate([np.arange(count), during])
+        row_weights = np.zeros((len(every), actuators, parameters))
+        row_weights[:count] = self._slope
+        force_weights = np.zeros((len(every), actuators))
+        force_weights[count + np.arange(len(during)), axis] = by_force[axis, during]
+        program = compile_sample_function(row_gradients, p.robot, len(p.base), p.options)
+        by_rows = program(row_weights, force_weights, p.sigma, p.base.values, *self._motion_at(every))
+        gradient: Array = np.zeros(())
+        slopes: Array = np.zeros(())
+        for functions, name in zip(p.at_times, ("c", "dc", "ddc"), strict=True):
+            spread = np.zeros((*along.shape, by_rows[name].shape[-1]))
+            spread[limit, at] = by_values[name]
+            spread[len(kinematic) + axis, during] = by_rows[name][count:]
+            gradient = gradient + functions.T @ by_rows[name][:count]
+            slopes = slopes + functions.T @ spread
+        return gradient[p.free] * p.units, slopes[:, p.free] * p.units
 
-        def by_values(sample_weights: Array, motion: Sequence[Array]) -> dict[str, Array]:
-            return dict(compile_sample_function(limited_gradients, p.robot)(sample_weights, *motion))
-
-        def by_forces(sample_weights: Array, motion: Sequence[Array]) -> dict[str, Array]:
-            return self._row_gradients(np.zeros((*sample_weights.shape, len(p.base))), sample_weights, motion)
-
-        return np.concatenate(
-            [
-                self._sweep_gradients(along[:kinematic], by_values),
-                self._sweep_gradients(along[kinematic:], by_forces),
-            ]
-        )
-
-    def _sweep_gradients(
-        self, along: Array, sweep: Callable[[Array, Sequence[Array]], dict[str, Array]]
-    ) -> Array:
-        """Slopes (limits, variables) of sums over time, by sweeps backwards at the samples that count.
-
-        Args:
-            along: weights (limits, N) of the numbers in the sums.
-            sweep: gradients by samples for weights (M, limits) at M samples of the motion.
-        """
-        limit, at = np.nonzero(along)
-        weights = np.zeros((len(at), len(along)))
-        weights[np.arange(len(at)), limit] = along[limit, at]
-        results = sweep(weights, [*(part[at] for part in self.samples.motion), self.problem.quat_0])
-        spread = {}
-        for name, result in results.items():
-            spread[name] = np.zeros((*along.shape, result.shape[-1]))
-            spread[name][limit, at] = result
-        return self._pull_back(spread)
-
-    def _pull_back(self, results: dict[str, Array]) -> Array:
-        """Gradients by the variables (..., variables) from those by samples (..., N, n)."""
-        p = self.problem
-        total: Array = np.zeros(())
-        for part, name in zip(p.at_times, ("c", "dc", "ddc"), strict=True):
-            total = total + part.T @ results[name]
-        return np.asarray(total[..., p.free] * p.units)
+    def _motion_at(self, samples: Array) -> list[Array]:
+        """The motion at some of the samples, as programs take it."""
+        return [*(part[samples] for part in self.samples.motion), self.problem.quat_0]
 
 
 def scale_columns(problem: MotionDesign, motions: Array) -> MotionDesign:
@@ -434,9 +430,10 @@ class OptimisationStage(NamedTuple):
 
 
 _STAGES = (
-    OptimisationStage(1.0, 8.0, 0.6, friction_widening=5.0, sample_stride=2),
-    OptimisationStage(0.4, 16.0, 1.0),
-    OptimisationStage(0.25, 64.0, 1.5),
+    OptimisationStage(1.0, 8.0, 0.2, friction_widening=5.0, sample_stride=2),
+    OptimisationStage(0.6, 8.0, 0.3, friction_widening=5.0, sample_stride=2),
+    OptimisationStage(0.3, 16.0, 1.0),
+    OptimisationStage(0.2, 64.0, 1.5),
 )
 # Starts: the fewest, the most, and of how many coefficients times parameters one has the time.
 _FEWEST, _MOST, _WORK = 8, 32, 40000

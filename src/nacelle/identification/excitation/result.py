@@ -99,19 +99,25 @@ def shrink_to_limits(
         keeps_too: what else it has to keep.
     """
 
-    def keeps(scale: float) -> bool:
-        kept = bool(np.all(motion_limit_uses(problem, scale * z)[1] <= 1.0))
-        return kept and (keeps_too is None or keeps_too(scale * z))
+    def excess(scale: float) -> float:
+        """The largest use less 1; infinite where the robot cannot be."""
+        most = float(np.max(motion_limit_uses(problem, scale * z)[1]))
+        return np.inf if most <= 1.0 and keeps_too is not None and not keeps_too(scale * z) else most - 1.0
 
-    if keeps(1.0):
+    low, high, below, above = 0.0, 1.0, -1.0, excess(1.0)
+    if above <= 0.0:
         return z
-    low, high = 0.0, 1.0
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        if keeps(middle):
-            low = middle
+    for k in range(_BISECTIONS):
+        # Uses are all but linear in a scale near 1: just within where they are 1, then just beyond it.
+        near = 0.4 * _CLOSE * high
+        root = low + (high - low) * (below / (below - above) if np.isfinite(above) else 0.5)
+        aim = root - near if root - low > high - root else root + near
+        middle = aim if low < aim < high and k % 3 < 2 else 0.5 * (low + high)
+        over = excess(middle)
+        if over <= 0.0:
+            low, below = middle, over
         else:
-            high = middle
+            high, above = middle, over
         if high - low < _CLOSE * high:
             break
     return low * z

@@ -28,6 +28,12 @@ from nacelle.identification.data.checks.judge import (
     smooth_signals,
     swap_columns,
 )
+from nacelle.identification.data.checks.sequence import (
+    check_lost_samples,
+    check_outliers,
+    check_repeated_samples,
+    lost_samples,
+)
 from nacelle.identification.data.checks.signals import (
     check_constant,
     check_jumps,
@@ -115,6 +121,24 @@ def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str
     np.testing.assert_allclose(correction.factors, right.factors)
     assert correction.time_scale == right.time_scale
     assert verdict.cost == 10.0
+
+
+@pytest.mark.parametrize(
+    ("signs", "columns", "hint"),
+    [
+        ({}, (1,), "sign: -1 for enc1"),
+        ({"q.right.motor": -1}, (1,), "sign: 1 for enc1"),
+        ({"q.left.motor": -1, "q.right.motor": -1}, (0, 1), "sign: 1 for all of them"),
+        ({"q.left.motor": -1}, (0, 1), "the opposite sign for all of them"),
+    ],
+)
+def test_a_hint_knows_the_sign_that_a_map_gives(
+    signs: dict[str, int], columns: tuple[int, ...], hint: str
+) -> None:
+    measurement = run()
+    measurement = replace(measurement, source=replace(measurement.source, signs=signs))
+    judge = KnowingJudge(scale_columns(M, columns, -1.0))
+    assert [found.hint for found in check_columns(measurement, judge, identity_correction(M))[0]] == [hint]
 
 
 def test_an_encoder_that_is_rougher_than_a_force() -> None:
@@ -337,6 +361,42 @@ def test_spikes() -> None:
     q[322, 1] = np.nan
     (jump,) = check_jumps(replace(CLEAN, q=q))
     assert (jump.column, jump.row) == ("enc1", 323)
+
+
+def rows(kept: np.ndarray) -> Measurement:
+    """Some samples of the clean log, with stamps that count on."""
+    return replace(CLEAN, time=CLEAN.time[: len(kept)], q=CLEAN.q[kept], tau=CLEAN.tau[kept])
+
+
+def test_lost_samples_without_stamps() -> None:
+    every = np.arange(len(CLEAN))
+    kept = every[(every < 200) | ((every >= 206) & (every < 500)) | (every >= 503)]
+    (lost,) = check_lost_samples(rows(kept))
+    assert (lost.kind, lost.sample, lost.count) == ("drops", 200, 2)
+    assert not [*check_jumps(rows(kept), np.concatenate(lost_samples(rows(kept))))]
+    assert not [*check_lost_samples(CLEAN)]
+    # One encoder that jumps has lost nothing.
+    q = CLEAN.q.copy()
+    q[300:, 0] += 0.02
+    assert not [*check_lost_samples(replace(CLEAN, q=q))]
+
+
+def test_repeated_samples() -> None:
+    every = np.sort(np.concatenate([np.arange(len(CLEAN)), np.arange(300, 312)]))
+    (repeated,) = check_repeated_samples(rows(every[: len(CLEAN)]))
+    assert (repeated.kind, repeated.sample, repeated.count) == ("duplicates", 301, 12)
+    assert not [*check_repeated_samples(CLEAN)]
+
+
+def test_outliers_of_forces() -> None:
+    tau = CLEAN.tau.copy()
+    tau[[150, 400], 0] += 3.0 * np.std(tau[:, 0])
+    (outliers,) = check_outliers(replace(CLEAN, tau=tau))
+    assert (outliers.kind, outliers.sample, outliers.count) == ("outliers", 150, 2)
+    # Friction changes a force by a step.
+    tau = CLEAN.tau.copy()
+    tau[300:, 0] += np.std(tau[:, 0])
+    assert not [*check_outliers(replace(CLEAN, tau=tau))]
 
 
 def test_references() -> None:

@@ -1,6 +1,7 @@
 """All checks of a measurement, from the cheap to the physical.
 
-    missing, constant -> time -> jumps -> clipping -> zeros, columns (swapped, sign, unit) -> reach, branch
+    missing, constant -> time -> lost, repeated -> jumps -> outliers -> clipping
+    -> zeros, columns (swapped, sign, unit) -> reach, branch
 
 Later checks are left out, with words, where earlier findings make them impossible.
 
@@ -28,6 +29,12 @@ from nacelle.identification.data.checks.judge import (
     HypothesisTest,
     identity_correction,
     smooth_signals,
+)
+from nacelle.identification.data.checks.sequence import (
+    check_lost_samples,
+    check_outliers,
+    check_repeated_samples,
+    lost_samples,
 )
 from nacelle.identification.data.checks.signals import (
     check_clipping,
@@ -126,7 +133,9 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
         physics: whether to make the physical checks, too.
     """
     findings = [*check_missing(measurement), *check_constant(measurement), *check_timing(measurement)]
-    findings += [*check_jumps(measurement), *check_clipping(measurement), *check_reference(measurement)]
+    findings += [*check_lost_samples(measurement), *check_repeated_samples(measurement)]
+    findings += [*check_jumps(measurement, np.concatenate(lost_samples(measurement)))]
+    findings += [*check_outliers(measurement), *check_clipping(measurement), *check_reference(measurement)]
     skipped = []
     reason = _reason_without_physics(measurement, findings) if physics else "not wanted"
     if reason:
@@ -150,6 +159,8 @@ def _reason_without_physics(measurement: Measurement, findings: list[Finding]) -
         return f"{len(measurement)} samples are too few"
     if "time" in kinds:
         return "time does not go on"
+    if kinds & {"drops", "duplicates"}:
+        return "samples are lost or repeated"
     if any(entry.kind == "constant" and entry.severity == "error" for entry in findings):
         return "signals never change"
     columns = np.concatenate([measurement.time[:, None], measurement.q, measurement.tau], axis=1)

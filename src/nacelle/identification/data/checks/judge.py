@@ -33,11 +33,10 @@ on the result.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.filters import derivatives, low_pass, motion_band, settling_samples
@@ -237,11 +236,6 @@ class _RegressorAlongPath:
     good: Array
 
 
-@lru_cache(maxsize=8)
-def _base(robot: Robot) -> BaseParameters:
-    return base_parameters(robot)
-
-
 class HypothesisTest:
     """Judges corrections of a measurement's columns.
 
@@ -254,7 +248,7 @@ class HypothesisTest:
         """Keep the robot and the smoothed columns."""
         self.robot = robot
         self.signals = signals
-        self.base = _base(robot)
+        self.base = base_parameters(robot)
         self._motions: dict[object, _RegressorAlongPath | None] = {}
 
     def verdict(self, correction: Correction) -> HypothesisFit:

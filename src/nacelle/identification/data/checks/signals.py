@@ -142,8 +142,8 @@ def check_constant(measurement: Measurement) -> Iterator[Finding]:
             yield make_finding(measurement, "constant", f"force.{actuator.name}", message, hint=hint)
 
 
-def check_jumps(measurement: Measurement) -> Iterator[Finding]:
-    """Find coordinates that jump."""
+def check_jumps(measurement: Measurement, lost: Array | None = None) -> Iterator[Finding]:
+    """Find coordinates that jump, elsewhere than behind samples that are lost (k,)."""
     for name, column in named_signals(measurement):
         if not name.startswith("q."):
             continue
@@ -155,7 +155,9 @@ def check_jumps(measurement: Measurement) -> Iterator[Finding]:
         padded = np.pad(steps, 2, mode="edge")
         next_to = np.maximum(padded[:-4], padded[4:])
         large = steps > _JUMP * np.maximum(usual, next_to)
-        large &= steps > 1e-3 * np.ptp(column[indices])
+        large &= (steps > 1e-3 * np.ptp(column[indices])) & ~np.isin(
+            indices[1:], [] if lost is None else lost
+        )
         if np.any(large):
             samples = indices[1:][large]
             size = float(np.max(steps[large]))
@@ -209,7 +211,7 @@ _AROUND = 21
 
 def check_clipping(measurement: Measurement) -> Iterator[Finding]:
     """Find forces that are cut off."""
-    moving = _is_moving(measurement.q)
+    moving = is_moving(measurement.q)
     for actuator, column in zip(measurement.robot.actuators, measurement.tau.T, strict=True):
         present = np.flatnonzero(np.isfinite(column))
         values = column[present]
@@ -238,10 +240,8 @@ def check_clipping(measurement: Measurement) -> Iterator[Finding]:
             yield make_finding(measurement, "clipped", name, message, hint=hint, samples=samples)
 
 
-def _is_moving(q: Array) -> Array:
+def is_moving(q: Array) -> Array:
     """Whether the robot moves (N,): at rest a force holds its value."""
-    from scipy.ndimage import maximum_filter1d
-
     steps = np.zeros(len(q))
     change = np.abs(np.diff(q, axis=0))
     for column in change.T:
@@ -250,7 +250,9 @@ def _is_moving(q: Array) -> Array:
         # Where a coordinate is missing it may have moved.
         steps[1:] = np.maximum(steps[1:], np.nan_to_num(column / (usual + 1e-300), nan=1.0))
     # Quantised coordinates stay for some samples also while they move.
-    return np.asarray(maximum_filter1d(steps, _AROUND) > 0.02)
+    half = _AROUND // 2
+    before = np.cumsum(np.pad(steps > 0.02, (half + 1, half)))
+    return np.asarray(before[_AROUND:] > before[:-_AROUND])
 
 
 def _quantum(values: Array) -> float:

@@ -22,6 +22,8 @@ coordinates with poses only large ones show in the forces (`columns`, `best_offs
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -111,8 +113,6 @@ def best_offset(judge: HypothesisTest, current: Correction) -> tuple[Correction,
         judge: the judge of the measurement.
         current: the reading that it is relative to.
     """
-    from scipy.optimize import minimize_scalar
-
     m = len(judge.robot.actuators)
     tried = [
         _zero_correction(judge, sign * size * chosen)
@@ -128,11 +128,25 @@ def best_offset(judge: HypothesisTest, current: Correction) -> tuple[Correction,
     def cost(factor: float) -> float:
         return min(judge.verdict(current.then(at(factor))).cost, 1e9)
 
-    result = minimize_scalar(
-        cost, bounds=(0.2, 2.2), method="bounded", options={"maxiter": 14, "xatol": 0.02}
-    )
-    best = at(float(result.x))
+    best = at(_golden_section(cost, 0.2, 2.2, 0.02))
     return best, judge.verdict(current.then(best))
+
+
+def _golden_section(cost: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    """Where a function of one number is least between two, if it falls and then rises."""
+    part = 0.5 * (math.sqrt(5.0) - 1.0)
+    left, right = high - part * (high - low), low + part * (high - low)
+    at_left, at_right = cost(left), cost(right)
+    while high - low > tolerance:
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - part * (high - low)
+            at_left = cost(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + part * (high - low)
+            at_right = cost(right)
+    return left if at_left < at_right else right
 
 
 def improvement_message(before: float, after: float) -> str:

@@ -1,0 +1,205 @@
+"""Effects of faults on the forces: what a log, or a description, shows of a fault of the size one.
+
+A fault of the size theta changes the recorded forces to first order by S theta (rows,), N or N m:
+
+    delay    forces are recorded theta later than they act:       S = -dG/dt
+    offset   of the force of an actuator, N or N m:                S = 1 in its row
+    scale    a force is recorded (1 + theta) times as large:       S = G in its row
+    stribeck dry friction that falls with speed, N or N m:         S = sign(q') exp(-|q'| / v_s) in its row
+    zero     an encoder counts theta too much, rad or m:           S = -G_q
+    gear     a coordinate is (1 + theta) times as large:           S = -(G_q q + G_q' q' + G_q'' q'')
+    geometry a length is described theta too large, m or rad:      S = -dG/dp at the coordinates held
+    gravity  is described tilted by theta, rad:                    S = -dG/dp
+
+G the forces that the estimates require along the instruments' motion, which has no errors of sensors, so that
+S is its own instrument; G_q (rows, actuators) by difference quotients along the coordinates of one actuator,
+with rates and accelerations held, G_q' and G_q'' likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.regressor import regressor
+from nacelle.identification.data.filters import decimate
+from nacelle.identification.data.poses import PlatformMotion, motion_from_rates, path_poses
+from nacelle.identification.data.preparation import Samples
+from nacelle.identification.estimation.estimator import Estimator
+from nacelle.identification.estimation.regression import project_rows
+from nacelle.identification.geometry import geometry_effects
+from nacelle.kinematics.motion import joint_motion
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+FORCE_CAUSES = ("delay", "offset", "scale", "stribeck")
+"""Faults of the forces, or of what the friction of the description lacks."""
+
+POSITION_CAUSES = ("zero", "gear", "geometry", "gravity")
+"""Faults of the coordinates, and of the description's geometry."""
+
+CAUSES = (*FORCE_CAUSES, *POSITION_CAUSES)
+"""All that is tried."""
+
+ESTIMATED = ("delay", "offset", "scale", "zero", "gear")
+"""What can be estimated with the parameters."""
+
+# Steps of coordinates, rad or over the robot's size, of rates and of accelerations, over their largest; the
+# speed of the Stribeck effect over the largest of the joint.
+_STEP, _STRIBECK = 1e-5, 0.05
+# Samples of each kept one at which effects of coordinates are computed: they are smooth.
+_DENSITY = 4
+
+
+def sentence(cause: str, signal: str, size: float, deviation: float, unit: str) -> str:
+    """A fault with its size and deviation."""
+    joint = signal.partition(".")[2]
+    if cause == "delay":
+        side = "after" if size > 0.0 else "before"
+        return f"forces are recorded {1e3 * abs(size):.3g} ms (+- {1e3 * deviation:.2g}) {side} the motion"
+    if cause in ("scale", "gear"):
+        what = "force is" if cause == "scale" else "coordinates are"
+        whose = "torque constant, gear" if cause == "scale" else "gear, counts a turn"
+        return f"the {what} {1.0 + size:.4g} times (+- {deviation:.2g}) what fits, of {joint} ({whose})"
+    amount = f"{size:.4g} {unit} (+- {deviation:.2g})"
+    return {
+        "offset": f"the force of {joint} has an offset of {amount}",
+        "stribeck": f"the friction of {joint} is larger by {amount} at low speed",
+        "zero": f"the encoder of {joint} counts {amount} too much",
+        "geometry": f"{signal.replace('geometry.', '')} is described {amount} too large",
+        "gravity": f"gravity is described tilted by {amount} towards {joint}",
+    }[cause]
+
+
+class Column(NamedTuple):
+    """The effect of a fault on the forces: samples of the regression (M, rows) for one unit of it."""
+
+    cause: str
+    signal: str
+    unit: str
+    values: Array
+
+
+def effect_columns(estimator: Estimator, samples: Sequence[Samples], causes: Sequence[str]) -> list[Column]:
+    """The effects of all faults of some causes."""
+    parts = [_part_effects(estimator, part, causes) for part in samples]
+    used = estimator.regression_.used[:, None]
+    return [
+        first._replace(values=np.where(used, np.concatenate([part[k].values for part in parts]), 0.0))
+        for k, first in enumerate(parts[0])
+    ]
+
+
+def _part_effects(estimator: Estimator, part: Samples, causes: Sequence[str]) -> list[Column]:
+    robot, motion = part.robot, part.instruments
+    forces = required_forces(estimator, robot, motion)
+    result: list[Column] = []
+
+    def add(cause: str, signal: str, unit: str, effect: Array) -> None:
+        values = decimate(project_rows(part, motion, np.nan_to_num(effect)), part.preparation.decimation or 1)
+        result.append(Column(cause, signal, unit, values))
+
+    if "delay" in causes:
+        add("delay", "force", "s", -np.gradient(forces, part.time, axis=0))
+    rates = _actuators(robot, motion)[1] if "stribeck" in causes else None
+    for k, actuator in enumerate(robot.actuators):
+        unit = "N m" if robot.revolute_actuators[k] else "N"
+
+        def alone(values: Array, k: int = k) -> Array:
+            effect = np.zeros_like(forces)
+            effect[:, k] = values
+            return effect
+
+        if "offset" in causes:
+            add("offset", f"force.{actuator.name}", unit, alone(np.ones(len(forces))))
+        if "scale" in causes:
+            add("scale", f"force.{actuator.name}", "", alone(forces[:, k]))
+        if rates is not None:
+            rate = rates[:, k]
+            shape = np.sign(rate) * np.exp(-np.abs(rate) / (_STRIBECK * np.nanmax(np.abs(rate))))
+            add("stribeck", f"force.{actuator.name}", unit, alone(shape))
+    if {*POSITION_CAUSES} & {*causes}:
+        for cause, signal, unit, effect in _position_effects(estimator, part, causes):
+            add(cause, signal, unit, effect)
+    return result
+
+
+def required_forces(estimator: Estimator, robot: Robot, motion: PlatformMotion) -> Array:
+    """Forces (N, actuators) that the estimates require along a motion; NaN where it has no pose."""
+    forces = np.full((len(motion.ok), len(robot.actuators)), np.nan)
+    posed = motion.part(motion.ok)
+    form = regressor(robot, posed.x, posed.v, posed.a, parameters=estimator.base_)
+    forces[motion.ok] = form.Y @ estimator.coef_
+    return forces
+
+
+def _actuators(robot: Robot, motion: PlatformMotion) -> Array:
+    """Coordinates of the actuators, their rates and accelerations (3, N, actuators); NaN without a pose."""
+    posed = motion.part(motion.ok)
+    values = np.full((3, len(motion.ok), len(robot.actuators)), np.nan)
+    values[:, motion.ok] = joint_motion(robot, posed.x, posed.v, posed.a).actuators
+    return values
+
+
+# ---- effects of coordinates
+
+
+def _position_effects(
+    estimator: Estimator, part: Samples, causes: Sequence[str]
+) -> list[tuple[str, str, str, Array]]:
+    """Effects (N, actuators) of faults of coordinates and geometry, with cause, signal and unit."""
+    robot, count = part.robot, len(part)
+    step = max(1, (part.preparation.decimation or 1) // _DENSITY)
+    kept = np.arange(0, count, step)
+    kept = kept[part.instruments.ok[kept]]
+    motion = part.instruments.part(kept)
+    coordinates = _actuators(robot, motion)
+    slopes = _coordinate_slopes(estimator, robot, coordinates)
+
+    def whole(effect: Array) -> Array:
+        """At all samples."""
+        sound = np.all(np.isfinite(effect), axis=1)
+        if not np.any(sound):
+            return np.full((count, effect.shape[1]), np.nan)
+        columns = [np.interp(np.arange(count), kept[sound], column[sound]) for column in effect.T]
+        return np.stack(columns, axis=1)
+
+    result = []
+    for k, actuator in enumerate(robot.actuators):
+        unit = "rad" if robot.revolute_actuators[k] else "m"
+        if "zero" in causes:
+            result.append(("zero", f"q.{actuator.name}", unit, whole(-slopes[0, :, :, k])))
+        if "gear" in causes:
+            scaled = -np.einsum("dnk,dn->nk", slopes[..., k], coordinates[..., k])
+            result.append(("gear", f"q.{actuator.name}", "", whole(scaled)))
+    if {"geometry", "gravity"} & {*causes}:
+        effects = geometry_effects(estimator.base_, estimator.coef_, motion, part.tau[kept])
+        for effect in effects:
+            if effect.cause in causes:
+                back = np.einsum("dnkj,dnj->nk", slopes, np.stack(effect.coordinates))
+                prefix = "geometry." if effect.cause == "geometry" else ""
+                signal = ", ".join(prefix + name for name in effect.names)
+                result.append((effect.cause, signal, effect.unit, whole(back - effect.force)))
+    return result
+
+
+def _coordinate_slopes(estimator: Estimator, robot: Robot, coordinates: Array) -> Array:
+    """Derivatives (3, N, actuators, actuators) of the forces by coordinates, rates and accelerations."""
+    lengths = np.where(robot.revolute_actuators, 1.0, robot.size)
+    steps = np.stack([lengths, *np.nanmax(np.abs(coordinates[1:]), axis=1)]) * _STEP
+    poses = path_poses(robot, coordinates[0])
+
+    def forces(x: Array, values: Array) -> Array:
+        return required_forces(estimator, robot, motion_from_rates(robot, x, values[1], values[2]))
+
+    slopes = np.empty((3, *coordinates.shape[1:], coordinates.shape[2]))
+    nominal = forces(poses, coordinates)
+    for order in range(3):
+        for k, step in enumerate(steps[order]):
+            shifted = coordinates.copy()
+            shifted[order, :, k] += step or 1.0
+            x = poses if order else path_poses(robot, shifted[0])
+            slopes[order, :, :, k] = (forces(x, shifted) - nominal) / (step or 1.0)
+    return slopes
