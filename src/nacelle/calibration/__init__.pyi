@@ -23,8 +23,8 @@ from nacelle.calibration.poses import (
     drawn_poses as drawn_poses,
     plan_poses as plan_poses,
 )
-from nacelle.calibration.rehearsal import (
-    Rehearsal as Rehearsal,
-    rehearse as rehearse,
+from nacelle.calibration.simulated import (
+    SimulatedCalibrations as SimulatedCalibrations,
+    simulate_calibrations as simulate_calibrations,
     simulate_campaign as simulate_campaign,
 )

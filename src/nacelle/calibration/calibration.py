@@ -128,7 +128,7 @@ class Calibration:
     @property
     def decided(self) -> Array:
         """What part of each tolerance's variance the data take away (P,), from 0 to 1."""
-        tolerance = np.array([one.tolerance for one in self.parameters])
+        tolerance = np.array([item.tolerance for item in self.parameters])
         return np.asarray(np.clip(1.0 - (self.deviations / tolerance) ** 2, 0.0, 1.0))
 
     @cached_property
@@ -141,8 +141,8 @@ class Calibration:
         """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
         null = self.directions[self.rank :]
         return tuple(
-            one.name
-            for one, column in zip(self.parameters, null.T, strict=True)
+            item.name
+            for item, column in zip(self.parameters, null.T, strict=True)
             if np.linalg.norm(column) > 1e-6
         )
 
@@ -150,7 +150,7 @@ class Calibration:
     def combinations(self) -> tuple[str, ...]:
         """Changes of the parameters that nothing measured shows, the pivot first."""
         null = self.directions[self.rank :].copy()
-        tolerance = np.array([one.tolerance for one in self.parameters])
+        tolerance = np.array([item.tolerance for item in self.parameters])
         pivots = []
         for row in range(len(null)):
             column = int(np.argmax(np.max(np.abs(null[row:]), axis=0)))
@@ -194,16 +194,16 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, SI units."""
-        described = [
+        nominal = [
             {
-                "name": one.name,
-                "unit": one.unit,
+                "name": item.name,
+                "unit": item.unit,
                 "value": float(value),
                 "deviation": float(deviation),
-                "tolerance": one.tolerance,
+                "tolerance": item.tolerance,
                 "decided by data": float(part),
             }
-            for one, value, deviation, part in zip(
+            for item, value, deviation, part in zip(
                 self.parameters, self.values, self.deviations, self.decided, strict=True
             )
         ]
@@ -211,7 +211,7 @@ class Calibration:
             "robot": self.nominal.name,
             "description": self.nominal.hash,
             "calibrated": self.robot.hash,
-            "parameters": described,
+            "parameters": nominal,
             "covariance": self.covariance.tolist(),
             "identified": self.rank,
             "not identified": list(self.unidentified),
@@ -229,13 +229,13 @@ class Calibration:
     def table(self) -> str:
         """The parameters with what is known of them, then verdicts, as text."""
         lines = [f"{'parameter':<34} {'value':>12} {'deviation':>10} {'tolerance':>10}  decided by data"]
-        for one, value, deviation, part in zip(
+        for item, value, deviation, part in zip(
             self.parameters, self.values, self.deviations, self.decided, strict=True
         ):
-            number, unit = shown_unit(one.unit)
+            number, unit = shown_unit(item.unit)
             lines.append(
-                f"{one.name:<34} {value * number:>12.5f} {deviation * number:>10.5f} "
-                f"{one.tolerance * number:>10.4g}  {100.0 * part:5.1f} %  {unit}"
+                f"{item.name:<34} {value * number:>12.5f} {deviation * number:>10.5f} "
+                f"{item.tolerance * number:>10.4g}  {100.0 * part:5.1f} %  {unit}"
             )
         before, after = self.before, self.after
         lines += [
@@ -278,8 +278,8 @@ class Calibration:
             f"# description before: sha256 {self.nominal.hash}",
         ]
         header += [
-            f"# {one.name}: {value:+.9g} +- {deviation:.2g} {one.unit}"
-            for one, value, deviation in zip(self.parameters, self.values, self.deviations, strict=True)
+            f"# {item.name}: {value:+.9g} +- {deviation:.2g} {item.unit}"
+            for item, value, deviation in zip(self.parameters, self.values, self.deviations, strict=True)
         ]
         data = target.with_suffix(".calibration.json")
         write_texts(
@@ -321,10 +321,12 @@ def calibrate(
         CalibrationError: if the data cannot be right (units, columns, drives), or the fit does not converge.
     """
     check_data(campaign)
-    own = tuple(default_parameters(campaign.robot, campaign.encoders) if parameters is None else parameters)
+    estimated = tuple(
+        default_parameters(campaign.robot, campaign.encoders) if parameters is None else parameters
+    )
     located = locate_devices(campaign)
     findings = check_agreement(located)
-    system = System(located, own)
+    system = System(located, estimated)
     optimum = fit(system, robust=robust)
     result = _result(system, optimum)
     causes: tuple[Cause, ...] = ()
@@ -360,10 +362,10 @@ def _result(system: System, optimum: Optimum) -> Calibration:
             for sample, row in zip(*np.nonzero(~kept & system.present), strict=True)
         }
     )
-    own = values[: system.own]
+    estimated = values[: system.robot_count]
     return Calibration(
         nominal=campaign.robot,
-        robot=system.geometry.machine(own),
+        robot=system.geometry.machine(estimated),
         parameters=system.parameters,
         values=values,
         covariance=C,
@@ -374,8 +376,8 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         outliers=tuple(left_out),
         findings=(),
         causes=(),
-        before=pose_error(system, np.diag(system.tolerance[: system.own] ** 2)),
-        after=pose_error(system, C[: system.own, : system.own]),
+        before=pose_error(system, np.diag(system.tolerance[: system.robot_count] ** 2)),
+        after=pose_error(system, C[: system.robot_count, : system.robot_count]),
         validation=None,
         steps=optimum.steps,
     )
@@ -408,15 +410,17 @@ def _outcome_findings(system: System, result: Calibration) -> list[Finding]:
         named = ", ".join(f"{system.parameters[k].name} ({off[k]:.0f} tolerances)" for k in far)
         findings.append(Finding(False, f"far from what was expected: {named}"))
     at_bound = [
-        one.name
-        for one, value in zip(system.parameters, result.values, strict=True)
-        if value <= one.bounds.lower or value >= one.bounds.upper
+        item.name
+        for item, value in zip(system.parameters, result.values, strict=True)
+        if value <= item.bounds.lower or value >= item.bounds.upper
     ]
     if at_bound:
         findings.append(Finding(False, f"at a bound: {', '.join(at_bound)}"))
-    own = slice(0, system.own)
+    estimated = slice(0, system.robot_count)
     poor = [
-        one.name for one, part in zip(system.parameters[own], result.decided[own], strict=True) if part < 0.5
+        item.name
+        for item, part in zip(system.parameters[estimated], result.decided[estimated], strict=True)
+        if part < 0.5
     ]
     if poor:
         few = ", ".join(poor[:6]) + (", ..." if len(poor) > 6 else "")
@@ -452,27 +456,29 @@ def other_causes(system: System, optimum: Optimum) -> list[Cause]:
     from scipy.special import fdtrc
 
     campaign = system.campaign
-    known = {one.name for one in system.parameters}
-    candidates = [one for one in known_parameters(campaign.robot, campaign.encoders) if one.name not in known]
+    known = {item.name for item in system.parameters}
+    candidates = [
+        item for item in known_parameters(campaign.robot, campaign.encoders) if item.name not in known
+    ]
     opening = opening_parameters(campaign.robot, candidates)
     loaded = campaign.forces is not None and campaign.pulls is not None and campaign.pulls.size > 0
     candidates = [
-        one
-        for one in candidates
-        if one.name not in opening
-        and one.kind != "number"
-        and (loaded or one.kind not in ("compliance", "stretch"))
+        item
+        for item in candidates
+        if item.name not in opening
+        and item.kind != "number"
+        and (loaded or item.kind not in ("compliance", "stretch"))
     ]
-    wider = System(campaign, (*system.parameters[: system.own], *candidates))
-    names = [one.name for one in wider.parameters]
+    wider = System(campaign, (*system.parameters[: system.robot_count], *candidates))
+    names = [item.name for item in wider.parameters]
     values = np.zeros(wider.count)
-    values[[names.index(one.name) for one in system.parameters]] = optimum.point.values
-    drift, labels = _drifts(system)
-    reduced = wider.reduce(Point(values, optimum.point.states), optimum.weights, drift)
+    values[[names.index(item.name) for item in system.parameters]] = optimum.point.values
+    trend, labels = _trends(system)
+    reduced = wider.reduce(Point(values, optimum.point.states), optimum.weights, trend)
     J, C = optimum.reduced.J, covariance_of(system, optimum)
     r = optimum.reduced.r
     chi_square, degrees = float(r @ r), max(optimum.reduced.degrees - system.count, 1)
-    tried = [(one.name, one.unit, names.index(one.name)) for one in candidates]
+    tried = [(item.name, item.unit, names.index(item.name)) for item in candidates]
     tried += [(label, "", wider.count + k) for k, label in enumerate(labels)]
     result = []
     for name, unit, column in tried:
@@ -490,7 +496,7 @@ def other_causes(system: System, optimum: Optimum) -> list[Cause]:
     return sorted(result, key=lambda cause: -cause.explained)[:5]
 
 
-def _drifts(system: System) -> tuple[Array, list[str]]:
+def _trends(system: System) -> tuple[Array, list[str]]:
     """Rows of residuals that grow along the campaign, by encoder and by coordinate of devices (S, K, K)."""
     count, K = system.present.shape
     time = np.linspace(-1.0, 1.0, count)
@@ -507,10 +513,10 @@ def _drifts(system: System) -> tuple[Array, list[str]]:
 
 def _validate(system: System, optimum: Optimum) -> Validation | None:
     """Fit without every fifth pose, and predict these; from the optimum, without what was left out there."""
-    campaign, own = system.campaign, system.parameters[: system.own]
+    campaign, estimated = system.campaign, system.parameters[: system.robot_count]
     held = np.arange(campaign.count) % 5 == 2
     inside, outside = np.flatnonzero(~held), np.flatnonzero(held)
-    fitted, test = System(campaign.subset(inside), own), System(campaign.subset(outside), own)
+    fitted, test = System(campaign.subset(inside), estimated), System(campaign.subset(outside), estimated)
     try:
         start = Point(optimum.point.values, optimum.point.states[inside])
         again = minimise(fitted, start, optimum.weights[inside])

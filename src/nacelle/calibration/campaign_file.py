@@ -151,7 +151,7 @@ def read_campaign(
             "encoders" for these.
 
     Raises:
-        DescriptionError: with all problems of the YAML file, each with its place.
+        DescriptionError: with all problems of the YAML file, each where it is.
         TableError: with all problems of a table.
         CalibrationError: if names or numbers do not fit the robot.
     """
@@ -178,7 +178,7 @@ def _spec_of_table(table: Table, robot: Robot, noise: Mapping[str, Any]) -> tupl
             raise CalibrationError(
                 f"--noise {name}: the table has no columns {name}.x ...; {did_you_mean(name, devices)}"
             )
-    written: dict[str, Any] = {"devices": {}}
+    specification: dict[str, Any] = {"devices": {}}
     for device, coordinates in devices.items():
         if device not in noise:
             raise CalibrationError(
@@ -186,10 +186,10 @@ def _spec_of_table(table: Table, robot: Robot, noise: Mapping[str, Any]) -> tupl
             )
         position, _, rotation = str(noise[device]).partition(",")
         entry = {"measures": coordinates, "noise": position}
-        written["devices"][device] = entry | ({"rotation noise": rotation} if rotation else {})
+        specification["devices"][device] = entry | ({"rotation noise": rotation} if rotation else {})
     if "encoders" in noise:
-        written["encoders"] = {"noise": noise["encoders"]}
-    return read_specification(CampaignSpec, written)
+        specification["encoders"] = {"noise": noise["encoders"]}
+    return read_specification(CampaignSpec, specification)
 
 
 def _campaign(robot: Robot, spec: CampaignSpec, tree: Source, table: Table | None, folder: Path) -> Campaign:
@@ -198,15 +198,16 @@ def _campaign(robot: Robot, spec: CampaignSpec, tree: Source, table: Table | Non
     if spec.encoders.noise is not None:
         encoders = tuple(
             replace(
-                one, noise=_quantity(spec.encoders.noise, _is_angle(robot, one), tree, ("encoders", "noise"))
+                item,
+                noise=_quantity(spec.encoders.noise, _is_angle(robot, item), tree, ("encoders", "noise")),
             )
-            for one in encoders
+            for item in encoders
         )
-    devices = {name: _device(robot, name, one, tree) for name, one in spec.devices.items()}
+    devices = {name: _device(robot, name, item, tree) for name, item in spec.devices.items()}
     count = 0 if table is None else len(table)
     columns = {} if table is None else _columns(robot, table, encoders, spec)
     blank = np.full(count, np.nan)
-    readings = np.stack([columns.get(one.name, blank) for one in encoders], axis=1)
+    readings = np.stack([columns.get(item.name, blank) for item in encoders], axis=1)
     filled: list[Device] = []
     for name, device in devices.items():
         labels = _labels(spec.devices[name])
@@ -242,7 +243,7 @@ def _quantity(value: Any, is_angle: bool, tree: Source, path: tuple[str, ...]) -
     """A noise in SI units, above zero.
 
     Raises:
-        DescriptionError: if it is none.
+        DescriptionError: if it cannot be read as one.
     """
     quantity = QUANTITIES["angle" if is_angle else "length"]
     try:
@@ -333,15 +334,15 @@ def _columns(robot: Robot, table: Table, encoders: Sequence[Encoder], spec: Camp
         TableError: with everything that is wrong in the table.
     """
     dimensions: dict[str, tuple[Any, ...]] = {
-        one.name: (ANGLE,) if _is_angle(robot, one) else (LENGTH,) for one in encoders
+        item.name: (ANGLE,) if _is_angle(robot, item) else (LENGTH,) for item in encoders
     }
     layout = layout_of(robot.motion)
     for name, unit in zip(layout.x_names, layout.units, strict=True):
         dimensions[name] = {"m": (LENGTH,), "rad": (ANGLE,)}.get(unit, ())
-    for device, one in spec.devices.items():
-        for label in _labels(one):
+    for device, item in spec.devices.items():
+        for label in _labels(item):
             dimensions[f"{device}.{label}"] = (
-                (ANGLE,) if label.startswith("r") else () if one.kind == "camera" else (LENGTH,)
+                (ANGLE,) if label.startswith("r") else () if item.kind == "camera" else (LENGTH,)
             )
     columns = Columns(table, dimensions)
     for k, name in enumerate(table.names):
@@ -355,8 +356,8 @@ def _columns(robot: Robot, table: Table, encoders: Sequence[Encoder], spec: Camp
                 "a column that belongs to nothing",
                 did_you_mean(name, dimensions) or "leave it out",
             )
-    drives = [one.name for one in encoders]
-    measured = [f"{device}.{label}" for device, one in spec.devices.items() for label in _labels(one)]
+    drives = [item.name for item in encoders]
+    measured = [f"{device}.{label}" for device, item in spec.devices.items() for label in _labels(item)]
     columns.require([*drives, *measured])
     columns.stop("table of samples")
     values = columns.values(gaps=True)

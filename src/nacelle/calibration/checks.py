@@ -87,7 +87,7 @@ def locate_devices(campaign: Campaign) -> Campaign:
     devices = list(campaign.devices)
     for k, device in enumerate(devices):
         if isinstance(device, Tracker) and device.is_lost:
-            devices[k] = _located(campaign, device)
+            devices[k] = _locate(campaign, device)
     return replace(campaign, devices=tuple(devices))
 
 
@@ -101,7 +101,7 @@ def _nominal_points(campaign: Campaign, device: Tracker) -> Array:
     return np.asarray(values["p"][:, body] + values["R"][:, body] @ device.tool.point)
 
 
-def _located(campaign: Campaign, device: Tracker) -> Tracker:
+def _locate(campaign: Campaign, device: Tracker) -> Tracker:
     if not {"x", "y", "z"} <= {*device.coordinates}:
         raise CalibrationError(
             f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base "
@@ -202,7 +202,7 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     if best[1] and as_given > floor and spreads[0][2] > _FLAT * spreads[0][0]:
         raise CalibrationError(
             f"columns of {device.name} are swapped or reversed: read as {best[1]} they fit "
-            f"{as_given / max(best[0], 1e-300):.0f} times better (a mirrored frame is none)"
+            f"{as_given / max(best[0], 1e-300):.0f} times better (no frame is mirrored)"
         )
     swapped = _swapped_drives(campaign, device, measured, as_given)
     if swapped:
@@ -232,10 +232,10 @@ def _swapped_drives(campaign: Campaign, device: Tracker, measured: Array, as_giv
         readings = campaign.readings.copy()
         readings[:, [i, j]] = readings[:, [j, i]] if i != j else -readings[:, [i, i]]
         try:
-            other = _nominal_points(replace(campaign, readings=readings), device)[good]
+            alternative = _nominal_points(replace(campaign, readings=readings), device)[good]
         except CalibrationError:
             continue
-        left = best_frame(other, measured)[1]
+        left = best_frame(alternative, measured)[1]
         if left < best[0]:
             best = (
                 left,

@@ -101,7 +101,7 @@ class Device(ABC):
         """Residuals at states; `sag` (S, 6) displaces the platform, `values` (d,) are the device's own."""
 
     @abstractmethod
-    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Device:
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Device:
         """The device with what it would measure at states, noise added."""
 
 
@@ -120,17 +120,17 @@ _TOOL = ("tool.x", "tool.y", "tool.z")
 def _full(parameters: Sequence[Parameter], values: Array, count: int) -> Array:
     """All `count` numbers of a device from those that are free."""
     result = np.zeros(count)
-    for one, value in zip(parameters, values, strict=True):
-        result[one.target[0]] = value
+    for item, value in zip(parameters, values, strict=True):
+        result[item.target[0]] = value
     return result
 
 
 def _free(parameters: Sequence[Parameter], columns: Array) -> Array:
-    return columns[:, :, [one.target[0] for one in parameters]]
+    return columns[:, :, [item.target[0] for item in parameters]]
 
 
 def _tool_point(now: Linearised, tool: Tool, offset: Array, sag: Array) -> tuple[Array, Response, Array]:
-    """Positions (S, 3) of a tool point, sag included; their change, and that with its place on the body."""
+    """Positions (S, 3) of a tool point, sag included; their change, and that along the body's axes."""
     p, response = now.point(tool.body, tool.point + offset)
     if tool.body == PLATFORM:
         arm = p - now.values["p"][:, PLATFORM]
@@ -217,17 +217,17 @@ class Tracker(_Measured):
         """Residuals of the coordinates, over the noise."""
         offsets = _full(self.parameters, values, 9)
         R_d, p_d = self.frame_at(offsets)
-        turn = left_jacobian(offsets[3:6])
+        tilt_vector = left_jacobian(offsets[3:6])
         p, _, R_b = _tool_point(now, self.tool, offsets[6:], sag)
         count = len(p)
-        residual, own = np.zeros((count, 6)), np.zeros((count, 6, 9))
+        residual, by_device = np.zeros((count, 6)), np.zeros((count, 6, 9))
         measured = np.full((count, 6), np.nan)
         measured[:, [AXES.index(name) for name in self.coordinates]] = self.values
         residual[:, :3] = (p - p_d) @ R_d - measured[:, :3]
         # d (R_d^T (p - p_d)) by exp(w) R_d is R_d^T ((p - p_d) x w).
-        own[:, :3, :3] = -R_d.T
-        own[:, :3, 3:6] = R_d.T @ skews(p - p_d) @ turn
-        own[:, :3, 6:] = R_d.T @ R_b
+        by_device[:, :3, :3] = -R_d.T
+        by_device[:, :3, 3:6] = R_d.T @ skews(p - p_d) @ tilt_vector
+        by_device[:, :3, 6:] = R_d.T @ R_b
         maps = np.zeros((count, 6, 6))
         maps[:, :3] = R_d.T @ velocity_maps(p)
         maps[:, 3:, 3:] = R_d.T
@@ -237,18 +237,20 @@ class Tracker(_Measured):
             seen = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), tilt)
             off = quat_multiply(seen, quat_conjugate(quat_exp(np.nan_to_num(measured[:, 3:]))))
             residual[:, 3:] = quat_log(off)
-            own[:, 3:, 3:6] = -R_d.T @ turn
+            by_device[:, 3:, 3:6] = -R_d.T @ tilt_vector
             # Where residuals are small their rate is the angular velocity; exactly, J^-1 of them.
             inverse = inverse_left_jacobians(residual[:, 3:])
             maps[:, 3:] = inverse @ maps[:, 3:]
-            own[:, 3:] = inverse @ own[:, 3:]
+            by_device[:, 3:] = inverse @ by_device[:, 3:]
             residual[np.isnan(measured)] = np.nan
         keep = [AXES.index(name) for name in self.coordinates]
         weight = 1.0 / np.broadcast_to(np.asarray(self.noise, dtype=float), (len(keep),))[:, None]
-        response = now.body(self.tool.body).transformed(weight * maps[:, keep])
-        return Rows(residual[:, keep] * weight[:, 0], response, _free(self.parameters, weight * own[:, keep]))
+        response = now.body(self.tool.body).transform(weight * maps[:, keep])
+        return Rows(
+            residual[:, keep] * weight[:, 0], response, _free(self.parameters, weight * by_device[:, keep])
+        )
 
-    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
         """The device with what it would measure at states, noise added."""
         blank = np.where(np.isnan(self.values), np.nan, 0.0)
         residual = replace(self, values=blank).rows(now, sag, values).residual
@@ -299,12 +301,12 @@ class Distance(_Measured):
         d = p - (self.point + offsets[:3])
         length = np.linalg.norm(d, axis=1, keepdims=True)
         e = (d / length)[:, None] / self.noise
-        one = np.full((len(p), 1, 1), 1.0 / self.noise)
-        own = np.concatenate([-e, one, e @ R_b], axis=2)
+        item = np.full((len(p), 1, 1), 1.0 / self.noise)
+        by_device = np.concatenate([-e, item, e @ R_b], axis=2)
         residual = (length + offsets[3] - self.values) / self.noise
-        return Rows(residual, moves.transformed(e), _free(self.parameters, own))
+        return Rows(residual, moves.transform(e), _free(self.parameters, by_device))
 
-    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Distance:
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Distance:
         """The device with what it would measure at states, noise added."""
         residual = self.rows(now, sag, values).residual
         return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
@@ -345,10 +347,12 @@ class Target(_Measured):
         rays = (p - p_d) @ R_d
         bent = self.camera.pixel_jacobian(rays) @ R_d.T / self.noise
         residual = (self.camera.pixels(rays) - self.values) / self.noise
-        own = np.concatenate([-bent, bent @ skews(p - p_d) @ left_jacobian(offsets[3:6]), bent @ R_b], axis=2)
-        return Rows(residual, moves.transformed(bent), _free(self.parameters, own))
+        by_device = np.concatenate(
+            [-bent, bent @ skews(p - p_d) @ left_jacobian(offsets[3:6]), bent @ R_b], axis=2
+        )
+        return Rows(residual, moves.transform(bent), _free(self.parameters, by_device))
 
-    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Target:
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Target:
         """The device with what it would measure at states, noise added."""
         residual = self.rows(now, sag, values).residual
         return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
@@ -388,13 +392,13 @@ class Edges(Device):
 
     def with_values(self, values: Array) -> Edges:
         """Without an image there are no edges."""
-        raise CalibrationError("edges come from images: plan and rehearse with Target, points in images")
+        raise CalibrationError("edges come from images: plan and simulate with Target, points in images")
 
     def subset(self, rows: Array) -> Edges:
         """What was measured at some samples."""
         return replace(self, edges=tuple(self.edges[k] for k in rows), weights=self.weights[rows])
 
-    def simulated(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Edges:
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Edges:
         """The normals turned within their planes of rotation so that residuals are noise alone."""
         raise CalibrationError("edges are simulated by rendering images: `nacelle.vision.measure`")
 
@@ -418,13 +422,13 @@ class Edges(Device):
         turns = np.zeros((len(a), 2, 6))
         turns[:, 0, 3:] = np.cross(u, n)
         turns[:, 1:] = n[:, None] @ velocity_maps(a)
-        own = np.zeros((len(a), 2, 6))
-        own[:, 1, :3] = -n
-        own[:, 0, 3:] = -np.cross(u, n) @ left_jacobian(offsets[3:6])
-        own[:, 1, 3:] = -np.cross(d, n) @ left_jacobian(offsets[3:6])
+        by_device = np.zeros((len(a), 2, 6))
+        by_device[:, 1, :3] = -n
+        by_device[:, 0, 3:] = -np.cross(u, n) @ left_jacobian(offsets[3:6])
+        by_device[:, 1, 3:] = -np.cross(d, n) @ left_jacobian(offsets[3:6])
         W = self.weights
-        response = now.body(body).transformed(W @ turns)
-        return Rows((W @ residual[:, :, None])[:, :, 0], response, _free(self.parameters, W @ own))
+        response = now.body(body).transform(W @ turns)
+        return Rows((W @ residual[:, :, None])[:, :, 0], response, _free(self.parameters, W @ by_device))
 
 
 def edge_devices(
@@ -489,4 +493,4 @@ class Pairs:
             maps = (d / length)[:, None] / self.noise
             residual = (length - self.values) / self.noise
         at = [Response(moves.by_motion[k], moves.by_parameters[k]) for k in (first, second)]
-        return residual, at[0].transformed(-maps), at[1].transformed(maps)
+        return residual, at[0].transform(-maps), at[1].transform(maps)

@@ -87,7 +87,7 @@ def _ends(robot: Robot) -> list[tuple[Array, Array]]:
     """For each drive's leg its joint on the base, and the mean of those on the platform, (3,) each, m."""
     ends = []
     for actuator in robot.actuators:
-        leg = next((one for one in robot.legs if actuator.joint in (*one.joints, *one.closures)), None)
+        leg = next((item for item in robot.legs if actuator.joint in (*item.joints, *item.closures)), None)
         joints = [] if leg is None else [robot.joints[j] for j in (*leg.joints, *leg.closures)]
         first = [joint.frame_predecessor.p for joint in joints if joint.predecessor == BASE]
         first += [joint.frame_successor.p for joint in joints if joint.successor == BASE]

@@ -39,7 +39,7 @@ _DONE, _ROUNDING = 1e-8, 1e-12
 # Below this part of its largest singular value A_s does not determine a motion.
 _RANK = 1e-9
 # Probability with which a right block of rows is left out as an outlier, and rounds of leaving out.
-_GATE, _ROUNDS = 1e-4, 6
+_SIGNIFICANCE, _ROUNDS = 1e-4, 6
 # Steps of the first fit, before outliers are looked for, and of each width of the weights.
 _FIRST, _STAGE = 4, 3
 
@@ -78,7 +78,7 @@ class Campaign:
     @cached_property
     def device_parameters(self) -> tuple[Parameter, ...]:
         """What is unknown of the devices, each once."""
-        every = {one.name: one for device in self.devices for one in device.parameters}
+        every = {item.name: item for device in self.devices for item in device.parameters}
         return tuple(every.values())
 
     def subset(self, rows: Array) -> Campaign:
@@ -87,9 +87,9 @@ class Campaign:
         index[rows] = np.arange(len(rows))
 
         pairs = []
-        for one in self.pairs:
-            both = np.all(index[one.samples] >= 0, axis=1)
-            pairs.append(replace(one, samples=index[one.samples[both]], values=one.values[both]))
+        for item in self.pairs:
+            both = np.all(index[item.samples] >= 0, axis=1)
+            pairs.append(replace(item, samples=index[item.samples[both]], values=item.values[both]))
 
         def rows_of(array: Array | None) -> Array | None:
             return None if array is None else array[rows]
@@ -157,17 +157,17 @@ class System:
         """Prepare; the parameters of the robot are given, those of devices follow."""
         self.campaign = campaign
         self.parameters = (*parameters, *campaign.device_parameters)
-        self.count, self.own = len(self.parameters), len(parameters)
+        self.count, self.robot_count = len(self.parameters), len(parameters)
         shape = (campaign.count, 0)
         forces = np.zeros(shape) if campaign.forces is None else campaign.forces
         pulls = np.zeros(shape) if campaign.pulls is None else campaign.pulls
         self.geometry = Geometry(campaign.robot, tuple(parameters), campaign.encoders, forces, pulls)
         self.loops = Loops(campaign.robot)
-        self.tolerance = np.array([one.tolerance for one in self.parameters])
-        self.lower = np.array([one.bounds.lower for one in self.parameters])
-        self.upper = np.array([one.bounds.upper for one in self.parameters])
-        names = [one.name for one in self.parameters]
-        self.columns = [[names.index(one.name) for one in device.parameters] for device in campaign.devices]
+        self.tolerance = np.array([item.tolerance for item in self.parameters])
+        self.lower = np.array([item.bounds.lower for item in self.parameters])
+        self.upper = np.array([item.bounds.upper for item in self.parameters])
+        names = [item.name for item in self.parameters]
+        self.columns = [[names.index(item.name) for item in device.parameters] for device in campaign.devices]
         self._noise = np.array([encoder.noise for encoder in campaign.encoders])
         self.sag = np.zeros((campaign.count, 6)) if campaign.sag is None else campaign.sag
         # Blocks of rows that are right or wrong together: encoders one by one, every device.
@@ -177,9 +177,9 @@ class System:
             *(encoder.name for encoder in campaign.encoders),
             *(d.name for d in campaign.devices),
         ]
-        self._groups = self._connected()
+        self._groups = self._connected_samples()
 
-    def _connected(self) -> list[Array]:
+    def _connected_samples(self) -> list[Array]:
         """Groups of samples that pairs connect, of two or more."""
         label = np.arange(self.campaign.count)
         for pairs in self.campaign.pairs:
@@ -227,10 +227,12 @@ class System:
     def rows(self, point: Point) -> Rows:
         """Residuals and their derivatives at a point."""
         campaign, values = self.campaign, point.values
-        own = values[: self.own]
-        now = self.loops.linearise(self.geometry.vector(own), point.states, self.geometry.frame_rates(own))
+        robot_values = values[: self.robot_count]
+        now = self.loops.linearise(
+            self.geometry.vector(robot_values), point.states, self.geometry.frame_rates(robot_values)
+        )
         n = now.motions.shape[2]
-        q, rates = self.geometry.coordinates(campaign.readings, own)
+        q, rates = self.geometry.coordinates(campaign.readings, robot_values)
         K = len(self.blocks)
         r = np.zeros((campaign.count, K))
         A, B = np.zeros((campaign.count, K, n)), np.zeros((campaign.count, K, self.count))
@@ -241,23 +243,23 @@ class System:
                 off = off - 2.0 * np.pi * np.round(off / (2.0 * np.pi))
             r[:, k] = off / encoder.noise
             A[:, k] = response.by_motion[:, 0] / encoder.noise
-            B[:, k, : self.own] = (response.by_parameters[:, 0] - rates[:, k]) / encoder.noise
+            B[:, k, : self.robot_count] = (response.by_parameters[:, 0] - rates[:, k]) / encoder.noise
         at = len(campaign.encoders)
         for device, columns in zip(campaign.devices, self.columns, strict=True):
             part = device.rows(now, self.sag, values[columns])
             end = at + part.residual.shape[1]
             r[:, at:end], A[:, at:end] = part.residual, part.response.by_motion
-            B[:, at:end, : self.own] = part.response.by_parameters
+            B[:, at:end, : self.robot_count] = part.response.by_parameters
             B[:, at:end, columns] += part.by_device
             at = end
         missing = ~np.isfinite(r)
         r[missing], A[missing], B[missing] = 0.0, 0.0, 0.0
         pairs = []
-        for one in campaign.pairs:
-            residual, first, second = one.between(now, self.sag)
+        for item in campaign.pairs:
+            residual, first, second = item.between(now, self.sag)
             by = first.by_parameters + second.by_parameters
-            whole = np.concatenate([by, np.zeros((*by.shape[:2], self.count - self.own))], axis=2)
-            pairs.append((one.samples, residual, first.by_motion, second.by_motion, whole))
+            whole = np.concatenate([by, np.zeros((*by.shape[:2], self.count - self.robot_count))], axis=2)
+            pairs.append((item.samples, residual, first.by_motion, second.by_motion, whole))
         return Rows(r, A, B, tuple(pairs), now)
 
     def reduce(self, point: Point, weights: Array, extra: Array | None = None) -> Reduced:
@@ -283,7 +285,7 @@ class System:
         single = np.flatnonzero(~grouped)
         if single.size:
             lift.append((single[:, None], A[single], r[single], B[single]))
-        solved = []
+        eliminated = []
         for samples, a, r_part, b in lift:
             U, s, Vt = np.linalg.svd(a, full_matrices=False)
             good = s > _RANK * np.max(s, axis=1, keepdims=True)
@@ -300,10 +302,10 @@ class System:
                 )
             )
             degrees -= int(np.sum(good))
-            solved.append((samples, inverse, r_part, b))
+            eliminated.append((samples, inverse, r_part, b))
         degrees += sum(residual.size for _, residual, *_ in rows.pairs)
         r_all = np.concatenate([part[0] for part in parts])
-        return Reduced(r_all, np.concatenate([part[1] for part in parts]), rows, solved, degrees)
+        return Reduced(r_all, np.concatenate([part[1] for part in parts]), rows, eliminated, degrees)
 
     def move(self, point: Point, reduced: Reduced, dz: Array) -> Point:
         """The point after a step of the parameters, with the motions that are best for it."""
@@ -313,7 +315,7 @@ class System:
         for samples, inverse, r, b in reduced.lift:
             part = -(inverse @ (r + b @ dz)[:, :, None])[:, :, 0]
             m[samples.ravel()] = part.reshape(-1, n)
-        steps = (now.motions @ m[:, :, None])[:, :, 0] + now.follow @ dz[: self.own]
+        steps = (now.motions @ m[:, :, None])[:, :, 0] + now.follow @ dz[: self.robot_count]
         return self.at(point.values + dz, self.loops.integrate(point.states, steps))
 
     def residuals(self, rows: Rows, values: Array, weights: Array) -> Array:
@@ -447,7 +449,7 @@ def fit(system: System, *, robust: bool = True) -> Optimum:
     first = minimise(system, system.start(), ones, steps=_FIRST, to_end=False)
     if not robust or not _misfits(system, first).any():
         return minimise(system, first.point, ones)
-    optimum = _graduated(system)
+    optimum = _fit_with_shrinking_width(system)
     kept = ~_misfits(system, optimum)
     for _ in range(_ROUNDS):
         if np.mean(kept[:, system.blocks][system.present]) < 2.0 / 3.0:
@@ -472,12 +474,12 @@ def _misfits(system: System, optimum: Optimum) -> Array:
         squares[:, block] = np.sum(np.where(present[:, of], r[:, of] ** 2, 0.0), axis=1)
         sizes[:, block] = np.sum(present[:, of], axis=1)
     limits = np.array(
-        [np.inf] + [chi_square_quantile(k, _GATE) for k in range(1, int(sizes.max(initial=1)) + 1)]
+        [np.inf] + [chi_square_quantile(k, _SIGNIFICANCE) for k in range(1, int(sizes.max(initial=1)) + 1)]
     )
     return np.asarray(squares > limits[sizes])
 
 
-def _graduated(system: System) -> Optimum:
+def _fit_with_shrinking_width(system: System) -> Optimum:
     """Weights of Geman and McClure, w = (c^2 / (c^2 + r^2))^2, whose width c shrinks to the noise."""
     present = system.present
     blocks = system.blocks

@@ -122,8 +122,15 @@ def cut_joints(robot: Robot) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=32)
-def _compiled(robot: Robot) -> Compiled:
+def _compile_loops(robot: Robot) -> Compiled:
     return compile_function(loop_state, robot)
+
+
+class Axis(NamedTuple):
+    """An axis of a joint: index of the joint, and number of the axis in it."""
+
+    joint: int
+    number: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +161,7 @@ class Response(NamedTuple):
     by_motion: Array
     by_parameters: Array
 
-    def transformed(self, map_: Array) -> Response:
+    def transform(self, map_: Array) -> Response:
         """The same of what depends on it linearly, by maps (S, j, k)."""
         return Response(map_ @ self.by_motion, map_ @ self.by_parameters)
 
@@ -198,7 +205,7 @@ class Linearised:
     follow: Array
     opened: Array
 
-    def joint(self, axis: tuple[int, int], states: States) -> tuple[Array, Response]:
+    def joint(self, axis: Axis, states: States) -> tuple[Array, Response]:
         """Coordinates (S,) of an axis (joint, number), rad or m, and their change (S, 1, ...)."""
         loops, (j, number) = self.loops, axis
         robot = loops.robot
@@ -226,7 +233,7 @@ class Linearised:
     def point(self, body: int, point: Array) -> tuple[Array, Response]:
         """Positions (S, 3) of a point (3,) of a body's frame, base axes, and their change; m."""
         p = self.values["p"][:, body] + self.values["R"][:, body] @ point
-        return p, self.body(body).transformed(velocity_maps(p))
+        return p, self.body(body).transform(velocity_maps(p))
 
 
 def velocity_maps(points: Array) -> Array:
@@ -257,7 +264,7 @@ class Loops:
     def __init__(self, robot: Robot) -> None:
         """Compile the program."""
         self.robot = robot
-        self.function = _compiled(robot)
+        self.function = _compile_loops(robot)
         self.movers = rates_moving_bodies(robot).astype(float)
         count = 2 * len(robot.joints)
         self.carried = np.zeros((len(robot.bodies), count))
@@ -377,8 +384,8 @@ class Loops:
         Raises:
             CalibrationError: if coordinates belong to no pose; samples are named.
         """
-        found = forward_kinematics(self.robot, coordinates, guess)
-        inverse = inverse_kinematics(self.robot, found.x, limits=False)
+        solution = forward_kinematics(self.robot, coordinates, guess)
+        inverse = inverse_kinematics(self.robot, solution.x, limits=False)
         bad = np.flatnonzero(~inverse.reachable)
         if bad.size:
             numbers = ", ".join(str(k) for k in bad[:5].tolist()) + (", ..." if bad.size > 5 else "")

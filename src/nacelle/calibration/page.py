@@ -28,14 +28,14 @@ def calibration_page(result: Calibration) -> str:
             f"{format_number(last)} times the noise."
         )
     rows = []
-    for one, value, deviation, part in zip(
+    for item, value, deviation, part in zip(
         result.parameters, result.values, result.deviations, result.decided, strict=True
     ):
-        factor, unit = shown_unit(one.unit)
-        numbers = (value * factor, deviation * factor, one.tolerance * factor)
+        factor, unit = shown_unit(item.unit)
+        numbers = (value * factor, deviation * factor, item.tolerance * factor)
         rows.append(
             [
-                one.name,
+                item.name,
                 *(format_number(float(number)) for number in numbers),
                 unit,
                 format_percent(float(part)),

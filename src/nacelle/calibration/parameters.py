@@ -25,6 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nacelle.calibration.loops import Axis
 from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.model.joint import UNBOUNDED, Interval
 from nacelle.model.robot import Robot
@@ -64,12 +65,12 @@ class Encoder:
 
     Attributes:
         name: of the drive, or of the joint where no drive is.
-        axis: (joint, number of its axis).
+        axis: which it reads.
         noise: standard deviation of a reading, rad or m.
     """
 
     name: str
-    axis: tuple[int, int]
+    axis: Axis
     noise: float
 
 
@@ -97,7 +98,7 @@ def encoders_of(robot: Robot, noise: float | None = None, sensors: Sequence[str]
         unit = 1.0 if robot.joints[joint].primitives[0].is_rotation else robot.size
         return 1e-6 * unit if noise is None else noise
 
-    return tuple(Encoder(name, (joint, 0), deviation(joint)) for name, joint in joints)
+    return tuple(Encoder(name, Axis(joint), deviation(joint)) for name, joint in joints)
 
 
 def length_bodies(robot: Robot) -> dict[int, tuple[int, int]]:
@@ -141,12 +142,12 @@ def known_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) ->
         result.append(Parameter(f"gear.{encoder.name}", "gear", "", RATIO, (k,)))
         if k < len(robot.actuators):
             unit = "rad/N m" if is_rotation else "m/N"
-            described = (
+            nominal = (
                 1.0 / joint.drive_stiffness
                 if joint.drive_stiffness
                 else 1e-6 * (1.0 if is_rotation else size)
             )
-            result.append(Parameter(f"compliance.{encoder.name}", "compliance", unit, described, (k,)))
+            result.append(Parameter(f"compliance.{encoder.name}", "compliance", unit, nominal, (k,)))
     for body in length_bodies(robot):
         if not np.any(body_direction(robot, body)):
             continue
@@ -170,9 +171,9 @@ def choose_parameters(known: Sequence[Parameter], patterns: Sequence[str]) -> tu
     chosen: dict[str, Parameter] = {}
     for text in patterns:
         pattern, _, tolerance = text.partition("=")
-        matching = [one for one in known if fnmatchcase(one.name, pattern)]
+        matching = [item for item in known if fnmatchcase(item.name, pattern)]
         if not matching:
-            names = [one.name for one in known]
+            names = [item.name for item in known]
             raise CalibrationError(f"no parameter matches {pattern!r}; {did_you_mean(pattern, names)}")
         try:
             value = float(tolerance) if tolerance else None
@@ -180,10 +181,10 @@ def choose_parameters(known: Sequence[Parameter], patterns: Sequence[str]) -> tu
             value = -1.0
         if value is not None and not (np.isfinite(value) and value > 0.0):
             raise CalibrationError(f"{text!r}: the tolerance is a positive number in SI units, such as 1e-3")
-        for one in matching:
-            chosen[one.name] = one if value is None else dataclasses.replace(one, tolerance=value)
-    order = [one.name for one in known]
-    return tuple(sorted(chosen.values(), key=lambda one: order.index(one.name)))
+        for item in matching:
+            chosen[item.name] = item if value is None else dataclasses.replace(item, tolerance=value)
+    order = [item.name for item in known]
+    return tuple(sorted(chosen.values(), key=lambda item: order.index(item.name)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,11 +206,11 @@ class Geometry:
     pulls: Array = field(default_factory=lambda: np.zeros((1, 0)))
 
     def _of_kind(self, *kinds: str) -> list[tuple[int, Parameter]]:
-        return [(k, one) for k, one in enumerate(self.parameters) if one.kind in kinds]
+        return [(k, item) for k, item in enumerate(self.parameters) if item.kind in kinds]
 
     @cached_property
     def _numbers(self) -> list[tuple[int, int]]:
-        return [(k, one.target[0]) for k, one in self._of_kind("number")]
+        return [(k, item.target[0]) for k, item in self._of_kind("number")]
 
     @cached_property
     def _offsets(self) -> dict[int, int]:
@@ -217,7 +218,7 @@ class Geometry:
         joints = [j for j, joint in enumerate(self.robot.joints) if not joint.is_coupling]
         return {2 * j + side: 24 * k + 12 * side for k, j in enumerate(joints) for side in range(2)}
 
-    def _numbered(self, values: Array) -> Robot:
+    def _with_numbers(self, values: Array) -> Robot:
         if not self._numbers:
             return self.robot
         vector = self.robot.numbers.vector("geometry")
@@ -232,25 +233,25 @@ class Geometry:
 
     def vector(self, values: Array) -> Array:
         """The geometry (k,), or (S, k) if it follows the load, at values (P,) of the parameters."""
-        base = self._numbered(values).parameter_vector("geometry")
+        base = self._with_numbers(values).parameter_vector("geometry")
         turns: dict[int, Array] = {}
-        for k, one in self._of_kind("frame"):
-            frame, axis = one.target
+        for k, item in self._of_kind("frame"):
+            frame, axis = item.target
             if axis < 3:
                 base[self._offsets[frame] + 9 + axis] += values[k]
             else:
                 turns.setdefault(frame, np.zeros(3))[axis - 3] += values[k]
-        for frame, turn in turns.items():
+        for frame, tilt_vector in turns.items():
             at = self._offsets[frame]
-            base[at : at + 9] = (rotation_vector(turn) @ base[at : at + 9].reshape(3, 3)).ravel()
+            base[at : at + 9] = (rotation_vector(tilt_vector) @ base[at : at + 9].reshape(3, 3)).ravel()
         if not self.varies:
             return base
         result = np.tile(base, (len(self.pulls), 1))
-        for k, one in self._of_kind("stretch"):
-            frame = length_bodies(self.robot)[one.target[0]][1]
+        for k, item in self._of_kind("stretch"):
+            frame = length_bodies(self.robot)[item.target[0]][1]
             at = self._offsets[frame] + 9
-            way = values[k] * self.pulls[:, one.target[0]]
-            result[:, at : at + 3] += way[:, None] * body_direction(self.robot, one.target[0])
+            way = values[k] * self.pulls[:, item.target[0]]
+            result[:, at : at + 3] += way[:, None] * body_direction(self.robot, item.target[0])
         return result
 
     def frame_rates(self, values: Array) -> Array:
@@ -258,11 +259,11 @@ class Geometry:
         count = 12 * len(self.robot.joints)
         rates = np.zeros((count, len(self.parameters)))
         turns: dict[int, Array] = {}
-        for k, one in self._of_kind("frame"):
-            if one.target[1] >= 3:
-                turns.setdefault(one.target[0], np.zeros(3))[one.target[1] - 3] += values[k]
-        for k, one in self._of_kind("frame"):
-            frame, axis = one.target
+        for k, item in self._of_kind("frame"):
+            if item.target[1] >= 3:
+                turns.setdefault(item.target[0], np.zeros(3))[item.target[1] - 3] += values[k]
+        for k, item in self._of_kind("frame"):
+            frame, axis = item.target
             if axis < 3:
                 rates[6 * frame + axis, k] = 1.0
             else:
@@ -272,25 +273,25 @@ class Geometry:
         if not self.varies:
             return rates
         result = np.tile(rates, (len(self.pulls), 1, 1))
-        for k, one in self._of_kind("stretch"):
-            frame = length_bodies(self.robot)[one.target[0]][1]
-            direction = body_direction(self.robot, one.target[0])
-            result[:, 6 * frame : 6 * frame + 3, k] = self.pulls[:, [one.target[0]]] * direction
+        for k, item in self._of_kind("stretch"):
+            frame = length_bodies(self.robot)[item.target[0]][1]
+            direction = body_direction(self.robot, item.target[0])
+            result[:, 6 * frame : 6 * frame + 3, k] = self.pulls[:, [item.target[0]]] * direction
         return result
 
     def _fill_numbers(self, values: Array, turns: dict[int, Array], rates: Array) -> None:
         """Displacements of frames by free numbers: dp, and (dR R^T) as a vector, turned with the frame."""
-        robot = self._numbered(values)
+        robot = self._with_numbers(values)
         entries, names = robot.numbers.jacobian("geometry"), robot.numbers.record.entries
         first = names.index(robot.parameter_names("geometry")[0])
         for frame, at in self._offsets.items():
             R, _ = frame_in_body(robot, frame)
-            turn = rotation_vector(turns[frame]) if frame in turns else np.eye(3)
+            tilt_vector = rotation_vector(turns[frame]) if frame in turns else np.eye(3)
             for k, index in self._numbers:
                 column = entries[first + at : first + at + 12, index]
                 spin = column[:9].reshape(3, 3) @ R.T
                 rates[6 * frame : 6 * frame + 3, k] = column[9:]
-                rates[6 * frame + 3 : 6 * frame + 6, k] = turn @ np.array(
+                rates[6 * frame + 3 : 6 * frame + 6, k] = tilt_vector @ np.array(
                     [spin[2, 1], spin[0, 2], spin[1, 0]]
                 )
 
@@ -302,9 +303,9 @@ class Geometry:
             stiffness = self.robot.joints[encoder.axis[0]].drive_stiffness
             if stiffness and k < len(self.robot.actuators):
                 q[:, k] -= forces[:, k] / stiffness
-        for p, one in self._of_kind("zero", "gear", "compliance"):
-            k = one.target[0]
-            unit = {"zero": np.ones(len(q)), "gear": readings[:, k], "compliance": -forces[:, k]}[one.kind]
+        for p, item in self._of_kind("zero", "gear", "compliance"):
+            k = item.target[0]
+            unit = {"zero": np.ones(len(q)), "gear": readings[:, k], "compliance": -forces[:, k]}[item.kind]
             rates[:, k, p] = np.nan_to_num(unit)
             q[:, k] += unit * values[p]
         return q, rates
@@ -322,21 +323,21 @@ class Geometry:
         still = dataclasses.replace(
             self,
             parameters=tuple(
-                dataclasses.replace(one, kind="device") if one.kind == "stretch" else one
-                for one in self.parameters
+                dataclasses.replace(item, kind="device") if item.kind == "stretch" else item
+                for item in self.parameters
             ),
         )
-        robot = self._numbered(values).with_parameters(still.vector(values), "geometry")
+        robot = self._with_numbers(values).with_parameters(still.vector(values), "geometry")
         joints, actuators = list(robot.joints), list(robot.actuators)
-        for p, one in self._of_kind("zero", "gear", "compliance"):
-            k, value = one.target[0], float(values[p])
+        for p, item in self._of_kind("zero", "gear", "compliance"):
+            k, value = item.target[0], float(values[p])
             if k >= len(actuators):
                 continue
             actuator, index = actuators[k], actuators[k].joint
             joint = joints[index]
-            if one.kind == "zero":
+            if item.kind == "zero":
                 actuators[k] = dataclasses.replace(actuator, encoder_zero=actuator.encoder_zero + value)
-            elif one.kind == "gear":
+            elif item.kind == "gear":
                 joints[index] = dataclasses.replace(joint, gear_ratio=joint.gear_ratio / (1.0 + value))
             else:
                 flexible = value + (1.0 / joint.drive_stiffness if joint.drive_stiffness else 0.0)

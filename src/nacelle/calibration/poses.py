@@ -109,7 +109,7 @@ def held_rates(now: Linearised, states: States, drives: Sequence[Encoder], rates
     """The same at states that are linearised already; `rates` (S, drives, P) of the drives' coordinates."""
     A, B = (
         np.concatenate(part, axis=1)
-        for part in zip(*(now.joint(one.axis, states)[1] for one in drives), strict=True)
+        for part in zip(*(now.joint(item.axis, states)[1] for item in drives), strict=True)
     )
     _, response = now.point(PLATFORM, np.zeros(3))
     twist = now.body(PLATFORM)
@@ -121,7 +121,7 @@ def held_rates(now: Linearised, states: States, drives: Sequence[Encoder], rates
 
 def loads_if_needed(robot: Robot, x: Array, parameters: Sequence[Parameter]) -> tuple[Array, Array]:
     """Static loads where parameters or the description depend on them; else none."""
-    needed = any(one.kind in ("compliance", "stretch") for one in parameters)
+    needed = any(item.kind in ("compliance", "stretch") for item in parameters)
     if needed or any(joint.drive_stiffness for joint in robot.joints):
         return loads_at(robot, x)
     return np.zeros((len(x), 0)), np.zeros((len(x), 0))
@@ -135,8 +135,8 @@ def opening_parameters(robot: Robot, parameters: Sequence[Parameter]) -> set[str
     states = states_at(inverse_kinematics(robot, x, limits=False))
     now = loops.linearise(geometry.vector(zero), states, geometry.frame_rates(zero))
     opened = np.max(np.abs(now.opened), axis=(0, 1), initial=0.0)
-    units = np.array([robot.size if one.unit == "m" else 1.0 for one in parameters])
-    return {one.name for one, gap in zip(parameters, opened * units, strict=True) if gap > _OPENS}
+    units = np.array([robot.size if item.unit == "m" else 1.0 for item in parameters])
+    return {item.name for item, gap in zip(parameters, opened * units, strict=True) if gap > _OPENS}
 
 
 @one_blas_thread
@@ -146,21 +146,21 @@ def default_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) 
     In order of preference: zeros of encoders, places of joints on base and platform, other lengths, axes.
     """
     encoders = encoders_of(robot) if encoders is None else encoders
-    known = [one for one in known_parameters(robot, encoders) if one.kind in ("zero", "frame")]
+    known = [item for item in known_parameters(robot, encoders) if item.kind in ("zero", "frame")]
     opening = opening_parameters(robot, known)
-    known = [one for one in known if one.name not in opening]
+    known = [item for item in known if item.name not in opening]
 
-    def preference(one: Parameter) -> int:
-        if one.kind == "zero":
+    def preference(item: Parameter) -> int:
+        if item.kind == "zero":
             return 0
-        joint, (frame, axis) = robot.joints[one.target[0] // 2], one.target
+        joint, (frame, axis) = robot.joints[item.target[0] // 2], item.target
         body = (joint.predecessor, joint.successor)[frame % 2]
         return (3 if axis >= 3 else 1) + (body > PLATFORM)
 
     order = sorted(range(len(known)), key=lambda k: (preference(known[k]), k))
     x = drawn_poses(robot, 2 * len(known) // 6 + 12, seed=2)
     L = platform_rates(robot, x, known, encoders)
-    L = L / np.array([robot.size] * 3 + [1.0] * 3)[:, None] * np.array([one.tolerance for one in known])
+    L = L / np.array([robot.size] * 3 + [1.0] * 3)[:, None] * np.array([item.tolerance for item in known])
     columns = L.reshape(-1, len(known))
     size = np.linalg.norm(columns, axis=0)
     basis = np.zeros((len(columns), 0))
@@ -195,7 +195,7 @@ class Plan:
         x: the poses (N, nx), in an order that needs little travel.
         deviation: largest deviation of the platform's position over the workspace that they leave, m.
         random: the same of as many poses at random (median of some draws), m.
-        by_count: numbers of poses, and the largest deviation that the best so many leave, m.
+        by_count: numbers of poses, and the largest deviation that the best of that number leave, m.
         enough: the fewest poses beyond which as many again would not halve the variance's excess over noise.
     """
 
@@ -228,7 +228,7 @@ def plan_poses(
         CalibrationError: if fewer poses than wanted are allowed.
     """
     robot = campaign.robot
-    own = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
+    estimated = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
     total = max(_FEWEST, _CANDIDATES * count)
     x = pushed_out(robot, drawn_poses(robot, total, seed))
     if allowed is not None:
@@ -237,11 +237,14 @@ def plan_poses(
         raise CalibrationError(
             f"{robot.name}: {len(x)} of {total} poses are within what the device allows: {count} are wanted"
         )
-    system = System(blank_campaign(campaign, x), own)
+    system = System(blank_campaign(campaign, x), estimated)
     informations = _informations(system, x)
     at = drawn_poses(robot, _WORKSPACE, seed=3)
-    L = platform_rates(robot, at, own, campaign.encoders)[:, :3] * system.tolerance[: system.own]
-    L = np.concatenate([L, np.zeros((*L.shape[:2], system.count - system.own))], axis=2)
+    L = (
+        platform_rates(robot, at, estimated, campaign.encoders)[:, :3]
+        * system.tolerance[: system.robot_count]
+    )
+    L = np.concatenate([L, np.zeros((*L.shape[:2], system.count - system.robot_count))], axis=2)
     L = without_rigid_motion(robot, at, L, campaign)
 
     def spread(information: Array) -> tuple[float, float]:
@@ -275,7 +278,7 @@ def plan_poses(
             break
         chosen[chosen.index(out)] = best
         information = less + informations[best]
-    others = [_drawn(campaign, own, count, seed + 1 + k, allowed) for k in range(5)]
+    others = [_random_information(campaign, estimated, count, seed + 1 + k, allowed) for k in range(5)]
     draws = [spread(value)[1] for value in others if value is not None]
     last = spread(information)[1]
     # Noise alone falls with the root of the number: what falls faster is still being determined.
@@ -287,9 +290,9 @@ def plan_poses(
     )
 
 
-def _drawn(
+def _random_information(
     campaign: Campaign,
-    own: Sequence[Parameter],
+    estimated: Sequence[Parameter],
     count: int,
     seed: int,
     allowed: Callable[[Array], Array] | None,
@@ -299,7 +302,7 @@ def _drawn(
     x = (x if allowed is None else x[np.asarray(allowed(x), dtype=bool)])[:count]
     if len(x) < count:
         return None
-    return np.asarray(_informations(System(blank_campaign(campaign, x), own), x).sum(axis=0))
+    return np.asarray(_informations(System(blank_campaign(campaign, x), estimated), x).sum(axis=0))
 
 
 def _informations(system: System, x: Array) -> Array:
@@ -319,8 +322,10 @@ def pushed_out(robot: Robot, x: Array) -> Array:
     fair = 0.2 * float(jacobian(robot, reference).conditioning)
     layout = layout_of(robot.motion)
     (linear, quat), (start, first) = layout.split_x(x), layout.split_x(reference)
-    turn = None if quat is None or first is None else quat_log(quat_multiply(quat, quat_conjugate(first)))
-    steps = layout.join_v(linear - start, turn)
+    tilt_vector = (
+        None if quat is None or first is None else quat_log(quat_multiply(quat, quat_conjugate(first)))
+    )
+    steps = layout.join_v(linear - start, tilt_vector)
     for factor in (1.25, 1.5, 2.0, 3.0):
         trial = displace_pose(robot, np.broadcast_to(reference, x.shape), factor * steps)
         good = np.asarray(inverse_kinematics(robot, trial).ok)
@@ -335,8 +340,8 @@ def blank_campaign(campaign: Campaign, x: Array) -> Campaign:
     inverse = inverse_kinematics(campaign.robot, x, limits=False)
     extra = np.zeros((len(x), len(campaign.encoders) - inverse.q.shape[1]))
     size = campaign.robot.size
-    blank = (one.with_values(np.zeros((len(x), one.rows_each))) for one in campaign.devices)
-    devices = tuple(one.within(size) if isinstance(one, Tracker) else one for one in blank)
+    blank = (item.with_values(np.zeros((len(x), item.rows_each))) for item in campaign.devices)
+    devices = tuple(item.within(size) if isinstance(item, Tracker) else item for item in blank)
     return Campaign(
         campaign.robot,
         np.concatenate([inverse.q, extra], axis=1),
@@ -351,7 +356,8 @@ def is_placed(campaign: Campaign) -> bool:
     """Whether the place of a device in the base is known."""
     return any(
         not any(
-            one.name.startswith(f"{device.name}.") and ".tool." not in one.name for one in device.parameters
+            item.name.startswith(f"{device.name}.") and ".tool." not in item.name
+            for item in device.parameters
         )
         for device in campaign.devices
     )

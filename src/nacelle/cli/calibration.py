@@ -1,4 +1,4 @@
-"""The command `calibrate`: the geometry of a machine from measurements, poses to measure at, rehearsals."""
+"""The command `calibrate`: the geometry of a machine from measurements, poses to measure at, simulations."""
 
 from __future__ import annotations
 
@@ -65,13 +65,17 @@ def calibrate_command(
     settings: Annotated[
         str, typer.Option("--settings", help="Print settings for a firmware: klipper or linuxcnc.")
     ] = "",
-    plan: Annotated[int, typer.Option("--plan", help="Plan so many poses to measure at.", min=0)] = 0,
-    rehearse: Annotated[
+    plan: Annotated[int, typer.Option("--plan", help="Number of poses to plan.", min=0)] = 0,
+    simulate: Annotated[
         int,
-        typer.Option("--rehearse", help="Simulate so many poses of machines within their tolerances.", min=0),
+        typer.Option(
+            "--simulate",
+            help="Number of poses at which machines within their tolerances are simulated.",
+            min=0,
+        ),
     ] = 0,
-    machines: Annotated[int, typer.Option("--machines", help="Machines of a rehearsal.", min=1)] = 10,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of planned poses and rehearsals.")] = 0,
+    machines: Annotated[int, typer.Option("--machines", help="Machines of a simulation.", min=1)] = 10,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of planned poses and simulated campaigns.")] = 0,
     list_all: Annotated[
         bool, typer.Option("--list", help="List all parameters; those estimated by default have a mark.")
     ] = False,
@@ -85,28 +89,40 @@ def calibrate_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Calibrate the geometry of a machine from measured poses; plan poses, rehearse a campaign."""
+    """Calibrate the geometry of a machine from measured poses; plan poses, simulate a campaign."""
     from nacelle.calibration.calibration import calibrate
     from nacelle.calibration.page import calibration_page
+    from nacelle.calibration.poses import drawn_poses
+    from nacelle.calibration.simulated import simulate_calibrations
 
     robot = load_robot(robot_name, mode, payload)
     if list_all:
         _list_parameters(robot, as_json)
         return
     campaign, patterns = _read(robot, data, noise)
-    own = _parameters(campaign, parameter or list(patterns))
-    if plan or rehearse:
+    estimated = _parameters(campaign, parameter or list(patterns))
+    if plan or simulate:
+        results: dict[str, Any] = {}
+        x = None
         if plan:
             check_output_file(out, (".csv",))
-        _plan_or_rehearse(campaign, own, plan, rehearse, machines, seed, out, as_json)
+            x, results["plan"] = _plan(campaign, estimated, plan, seed, out, as_json)
+        if simulate:
+            at = drawn_poses(robot, simulate, seed) if x is None else x
+            simulation = simulate_calibrations(campaign, at, estimated, machines=machines, seed=seed)
+            results["simulation"] = simulation.to_dict()
+            if not as_json:
+                print_text(simulation.table())
+        if as_json:
+            print_json(results)
         return
     if data is None or not campaign.count:
         raise NacelleError(
-            "name the data: a campaign (YAML) with samples, or a table (CSV); or give --plan or --rehearse"
+            "name the data: a campaign (YAML) with samples, or a table (CSV); or give --plan or --simulate"
         )
     check_output_file(out, (".yaml", ".yml"))
     check_output_file(page, (".html",))
-    result = calibrate(campaign, own, robust=not keep_outliers)
+    result = calibrate(campaign, estimated, robust=not keep_outliers)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -117,8 +133,8 @@ def calibrate_command(
     if not result.is_sound and not force:
         raise typer.Exit(UNSOUND)
     if out is not None:
-        for written in result.write(out):
-            report_written(written)
+        for specification in result.write(out):
+            report_written(specification)
     if settings:
         from nacelle.calibration.firmware import firmware_settings
 
@@ -129,27 +145,27 @@ def _read(robot: Robot, data: Path | None, noise: list[str] | None) -> CampaignF
     """The campaign, and the patterns of parameters in it; without data one of a tracker of the whole pose."""
     from nacelle.calibration.campaign_file import read_campaign
 
-    given: dict[str, str] = {}
+    noises: dict[str, str] = {}
     for text in noise or []:
         name, equals, value = text.partition("=")
         if not equals or not value:
             raise NacelleError(f"--noise {text!r}: write DEVICE=QUANTITY, such as tracker=10um")
-        given[name] = value
+        noises[name] = value
     if data is None:
-        position, _, rotation = given.pop("tracker", "10um,0.001deg").partition(",")
+        position, _, rotation = noises.pop("tracker", "10um,0.001deg").partition(",")
         axes = ["x", "y", "z", *(["rx", "ry", "rz"] if robot.platform_nv == 6 and rotation else [])]
         entry: dict[str, Any] = {"measures": axes, "noise": position}
         if rotation and robot.platform_nv == 6:
             entry["rotation noise"] = rotation
-        written: dict[str, Any] = {"devices": {"tracker": entry}}
-        if "encoders" in given:
-            written["encoders"] = {"noise": given.pop("encoders")}
-        if given:
-            raise NacelleError(f"--noise {next(iter(given))}: without data the device is called tracker")
-        return read_campaign(written, robot)
-    if given and data.suffix.lower() in (".yaml", ".yml"):
+        specification: dict[str, Any] = {"devices": {"tracker": entry}}
+        if "encoders" in noises:
+            specification["encoders"] = {"noise": noises.pop("encoders")}
+        if noises:
+            raise NacelleError(f"--noise {next(iter(noises))}: without data the device is called tracker")
+        return read_campaign(specification, robot)
+    if noises and data.suffix.lower() in (".yaml", ".yml"):
         raise NacelleError("--noise is for tables: a campaign (YAML) has the noise of each device")
-    return read_campaign(data, robot, given)
+    return read_campaign(data, robot, noises)
 
 
 def _parameters(campaign: Campaign, patterns: list[str]) -> tuple[Parameter, ...]:
@@ -166,71 +182,58 @@ def _list_parameters(robot: Robot, as_json: bool) -> None:
     from nacelle.calibration.parameters import known_parameters
     from nacelle.calibration.poses import default_parameters
 
-    default = {one.name for one in default_parameters(robot)}
+    default = {item.name for item in default_parameters(robot)}
     known = known_parameters(robot)
     if as_json:
         entries = [
-            {"name": one.name, "unit": one.unit, "tolerance": one.tolerance, "default": one.name in default}
-            for one in known
+            {
+                "name": item.name,
+                "unit": item.unit,
+                "tolerance": item.tolerance,
+                "default": item.name in default,
+            }
+            for item in known
         ]
         print_json({"robot": robot.name, "parameters": entries})
         return
-    for one in known:
-        factor, unit = shown_unit(one.unit)
+    for item in known:
+        factor, unit = shown_unit(item.unit)
         print_text(
-            f"{'*' if one.name in default else ' '} {one.name:<40} {one.tolerance * factor:.4g} {unit}"
+            f"{'*' if item.name in default else ' '} {item.name:<40} {item.tolerance * factor:.4g} {unit}"
         )
 
 
-def _plan_or_rehearse(
+def _plan(
     campaign: Campaign,
-    own: tuple[Parameter, ...],
-    plan: int,
-    rehearse: int,
-    machines: int,
+    estimated: tuple[Parameter, ...],
+    count: int,
     seed: int,
     out: Path | None,
     as_json: bool,
-) -> None:
+) -> tuple[Any, dict[str, Any]]:
+    """Plan poses, show and write them; the poses (N, nx), and everything as plain data."""
     from nacelle.calibration.campaign_file import rows_of
-    from nacelle.calibration.poses import drawn_poses, plan_poses
-    from nacelle.calibration.rehearsal import rehearse as simulate
+    from nacelle.calibration.poses import plan_poses
     from nacelle.kinematics.solve.inverse import inverse_kinematics
     from nacelle.tables.csv import write_table
 
-    robot, x = campaign.robot, None
-    results: dict[str, Any] = {}
-    if plan:
-        planned = plan_poses(campaign, plan, own, seed=seed)
-        x = planned.x
-        results["plan"] = {
-            "poses": x.tolist(),
-            "deviation": planned.deviation,
-            "random": planned.random,
-            "by_count": [list(pair) for pair in planned.by_count],
-            "enough": planned.enough,
-        }
-        if not as_json:
-            lines = [f"  {count:4d} poses: {value * 1e3:.4g} mm" for count, value in planned.by_count]
-            print_text(
-                "\n".join(
-                    [
-                        "largest deviation of the position over the workspace: "
-                        f"{planned.deviation * 1e3:.4g} mm; "
-                        f"of as many poses at random {planned.random * 1e3:.4g} mm",
-                        *lines,
-                        f"{planned.enough} poses determine everything; more of them average the noise alone",
-                    ]
-                )
-            )
-        if out is not None:
-            write_table(out, *rows_of(robot, x, inverse_kinematics(robot, x, limits=False).q))
-            report_written(out)
-    if rehearse:
-        at = x if x is not None else drawn_poses(robot, rehearse, seed)
-        rehearsal = simulate(campaign, at, own, machines=machines, seed=seed)
-        results["rehearsal"] = rehearsal.to_dict()
-        if not as_json:
-            print_text(rehearsal.table())
-    if as_json:
-        print_json(results)
+    plan = plan_poses(campaign, count, estimated, seed=seed)
+    if not as_json:
+        lines = [f"  {number:4d} poses: {value * 1e3:.4g} mm" for number, value in plan.by_count]
+        head = (
+            f"largest deviation of the position over the workspace: {plan.deviation * 1e3:.4g} mm; "
+            f"with as many poses at random {plan.random * 1e3:.4g} mm"
+        )
+        last = f"{plan.enough} poses determine everything; more of them average the noise alone"
+        print_text("\n".join([head, *lines, last]))
+    if out is not None:
+        robot = campaign.robot
+        write_table(out, *rows_of(robot, plan.x, inverse_kinematics(robot, plan.x, limits=False).q))
+        report_written(out)
+    return plan.x, {
+        "poses": plan.x.tolist(),
+        "deviation": plan.deviation,
+        "random": plan.random,
+        "by_count": [list(pair) for pair in plan.by_count],
+        "enough": plan.enough,
+    }

@@ -129,7 +129,7 @@ Identification
     $ nacelle validate identified.yaml data.csv
 Calibration
   calibrate calibration
-    Calibrate the geometry of a machine from measured poses; plan poses, rehearse a campaign.
+    Calibrate the geometry of a machine from measured poses; plan poses, simulate a campaign.
     $ nacelle calibrate gough-stewart --plan 40 --out poses.csv
     $ nacelle calibrate gough-stewart measured.csv --noise tracker=10um,0.001deg --out machine.yaml
 Code for a controller

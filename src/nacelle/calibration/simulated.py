@@ -1,15 +1,15 @@
-"""A rehearsal: a machine made at random within its tolerances, devices with noise, a campaign on it."""
+"""A simulation: a machine made at random within its tolerances, devices with noise, a campaign on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.calibration.checks import best_frame, locate_devices
-from nacelle.calibration.devices import Device, Tracker
+from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, Point, System, fit
 from nacelle.calibration.loops import Loops, States, states_at
 from nacelle.calibration.parameters import Encoder, Geometry, Parameter
@@ -31,6 +31,13 @@ from nacelle.spatial.scalar import Array
 _STEPS, _WORKSPACE = 30, 100
 
 
+class Machine(NamedTuple):
+    """A machine that deviates from its description: parameters, and their values (P,)."""
+
+    parameters: Sequence[Parameter]
+    values: Array
+
+
 def held_states(
     loops: Loops, geometry: Array, encoders: Sequence[Encoder], q: Array, states: States
 ) -> tuple[States, Array]:
@@ -39,11 +46,11 @@ def held_states(
     Newton's method over closures and coordinates, from states near by; and which samples (S,) have got there.
     """
     none = np.zeros((12 * len(loops.robot.joints), 0))
-    turning = [loops.robot.joints[one.axis[0]].primitives[one.axis[1]].is_rotation for one in encoders]
+    turning = [loops.robot.joints[item.axis[0]].primitives[item.axis[1]].is_rotation for item in encoders]
     for _ in range(_STEPS):
         states, gap = loops.close(geometry, states)
         now = loops.linearise(geometry, states, none)
-        parts = [now.joint(one.axis, states) for one in encoders]
+        parts = [now.joint(item.axis, states) for item in encoders]
         off = np.stack([value for value, _ in parts], axis=1) - q
         off = np.where(turning, off - 2.0 * np.pi * np.round(off / (2.0 * np.pi)), off)
         error = np.maximum(np.max(np.abs(off), axis=1), gap)
@@ -57,21 +64,13 @@ def held_states(
 
 
 def simulate_campaign(
-    robot: Robot,
-    x: Array,
-    encoders: Sequence[Encoder],
-    devices: Sequence[Device],
-    parameters: Sequence[Parameter],
-    values: Array,
-    rng: np.random.Generator,
+    campaign: Campaign, parameters: Sequence[Parameter], values: Array, rng: np.random.Generator
 ) -> Campaign:
     """A campaign on a machine that deviates from its description, of those poses that it reaches.
 
     Args:
-        robot: the description.
-        x: poses that it is sent to (S, nx).
-        encoders: its encoders; those beyond the drives read what the loops make of them.
-        devices: with what they expect; what they hold as measured is replaced (NaN stays NaN).
+        campaign: with nothing measured yet, at poses `guess` (`blank_campaign`); encoders beyond the drives
+            read what the loops make of them.
         parameters: of robot and devices.
         values: of all of them (P,).
         rng: random numbers of the noise.
@@ -79,59 +78,57 @@ def simulate_campaign(
     Raises:
         CalibrationError: if it reaches less than half of the poses.
     """
+    robot, x = campaign.robot, np.asarray(campaign.guess)
     inverse = inverse_kinematics(robot, x, limits=False)
     forces, pulls = loads_if_needed(robot, x, parameters)
-    drives = encoders[: len(robot.actuators)]
-    readings = np.concatenate([inverse.q, np.zeros((len(x), len(encoders) - len(drives)))], axis=1)
-    blank = Campaign(robot, readings, tuple(encoders), tuple(devices), guess=x)
-    blank = replace(blank, forces=forces, pulls=pulls, sag=sag_of(robot, x))
-    own = [one for one in parameters if one.kind != "device"]
-    system = System(blank, own)
-    by_name = dict(zip((one.name for one in parameters), values.tolist(), strict=True))
-    z = np.array([by_name.get(one.name, 0.0) for one in system.parameters])
-    q, _ = system.geometry.coordinates(readings, z[: system.own])
-    geometry = system.geometry.vector(z[: system.own])
+    blank = replace(campaign, forces=forces, pulls=pulls, sag=sag_of(robot, x))
+    system = System(blank, [item for item in parameters if item.kind != "device"])
+    by_name = dict(zip((item.name for item in parameters), values.tolist(), strict=True))
+    z = np.array([by_name.get(item.name, 0.0) for item in system.parameters])
+    q, _ = system.geometry.coordinates(campaign.readings, z[: system.robot_count])
+    drives = campaign.encoders[: len(robot.actuators)]
+    geometry = system.geometry.vector(z[: system.robot_count])
     states, reached = held_states(system.loops, geometry, drives, q[:, : len(drives)], states_at(inverse))
     if np.mean(reached) < 0.5:
         raise CalibrationError(
             f"{robot.name}: a machine with such deviations reaches {int(reached.sum())} of {len(x)} poses: "
             "choose poses further from singularities, or smaller tolerances"
         )
-    campaign = measured_campaign(system, Point(z, states), rng)
-    return campaign if np.all(reached) else campaign.subset(np.flatnonzero(reached))
+    measured = measured_campaign(system, Point(z, states), rng)
+    return measured if np.all(reached) else measured.subset(np.flatnonzero(reached))
 
 
 def measured_campaign(system: System, point: Point, rng: np.random.Generator) -> Campaign:
     """What encoders and devices give at states of a machine, with noise."""
     campaign = system.campaign
     now = system.loops.linearise(
-        system.geometry.vector(point.values[: system.own]),
+        system.geometry.vector(point.values[: system.robot_count]),
         point.states,
-        system.geometry.frame_rates(point.values[: system.own]),
+        system.geometry.frame_rates(point.values[: system.robot_count]),
     )
-    q, _ = system.geometry.coordinates(campaign.readings, point.values[: system.own])
+    q, _ = system.geometry.coordinates(campaign.readings, point.values[: system.robot_count])
     readings = campaign.readings.copy()
     for k, encoder in enumerate(campaign.encoders):
         off = now.joint(encoder.axis, point.states)[0] - q[:, k]
         readings[:, k] += off + encoder.noise * rng.normal(size=len(off))
     devices = []
     for device, columns in zip(campaign.devices, system.columns, strict=True):
-        devices.append(device.simulated(now, system.sag, point.values[columns], rng))
+        devices.append(device.simulate(now, system.sag, point.values[columns], rng))
     pairs = []
-    for one in campaign.pairs:
-        residual, *_ = one.between(now, system.sag)
-        noise = one.noise * rng.normal(size=residual.shape)
+    for item in campaign.pairs:
+        residual, *_ = item.between(now, system.sag)
+        noise = item.noise * rng.normal(size=residual.shape)
         pairs.append(
-            replace(one, values=one.values + residual * one.noise * (one.values.shape[1] == 1) + noise)
+            replace(item, values=item.values + residual * item.noise * (item.values.shape[1] == 1) + noise)
         )
     return replace(campaign, readings=readings, devices=tuple(devices), pairs=tuple(pairs))
 
 
-# ---- a rehearsal: many machines, and how well they would be calibrated
+# ---- a simulation: many machines, and how well they would be calibrated
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsal:
+class SimulatedCalibrations:
     """How well machines within their tolerances would be calibrated.
 
     Attributes:
@@ -176,7 +173,7 @@ class Rehearsal:
 
 
 @one_blas_thread
-def rehearse(
+def simulate_calibrations(
     campaign: Campaign,
     x: Array,
     parameters: Sequence[Parameter] | None = None,
@@ -184,7 +181,7 @@ def rehearse(
     machines: int = 10,
     seed: int = 0,
     hidden: Sequence[Parameter] = (),
-) -> Rehearsal:
+) -> SimulatedCalibrations:
     """Simulate machine, devices and campaign, and calibrate.
 
     Args:
@@ -196,7 +193,7 @@ def rehearse(
         hidden: what deviates, too, and is not estimated.
     """
     robot = campaign.robot
-    own = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
+    estimated = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
     blank = blank_campaign(campaign, x)
     # A lost frame is that of the base: it is found again.
     devices = [
@@ -205,9 +202,9 @@ def rehearse(
         else device
         for device, original in zip(blank.devices, campaign.devices, strict=True)
     ]
-    placed = replace(blank, devices=tuple(devices))
-    everything = (*own, *hidden, *placed.device_parameters)
-    tolerance = np.array([one.tolerance for one in everything])
+    on_machines = replace(blank, devices=tuple(devices))
+    everything = (*estimated, *hidden, *on_machines.device_parameters)
+    tolerance = np.array([item.tolerance for item in everything])
     at = drawn_poses(robot, _WORKSPACE, seed=4)
     before, after, chi, failed = [], [], [], []
     hits = total = 0
@@ -215,42 +212,39 @@ def rehearse(
         rng = np.random.default_rng([seed, machine])
         values = tolerance * rng.normal(size=len(everything))
         try:
-            measured = simulate_campaign(robot, x, campaign.encoders, placed.devices, everything, values, rng)
+            measured = simulate_campaign(on_machines, everything, values, rng)
             tried = [
                 original.with_values(device.measured)
                 for device, original in zip(measured.devices, campaign.devices, strict=True)
             ]
             measured = replace(measured, devices=tuple(tried))
-            system = System(locate_devices(measured), own)
+            system = System(locate_devices(measured), estimated)
             optimum = fit(system)
         except CalibrationError as error:
             failed.append(f"machine {machine}: {error}")
             continue
-        truth = values[: len(own)]
-        found = optimum.point.values[: len(own)]
-        with_hidden = (
-            own + tuple(hidden),
-            np.concatenate([truth, values[len(own) : len(own) + len(hidden)]]),
-        )
-        before.append(position_error(system, at, with_hidden, np.zeros(len(own))))
-        after.append(position_error(system, at, with_hidden, found))
+        truth = values[: len(estimated)]
+        solution = optimum.point.values[: len(estimated)]
+        true = Machine((*estimated, *hidden), values[: len(estimated) + len(hidden)])
+        before.append(position_error(system, at, true, np.zeros(len(estimated))))
+        after.append(position_error(system, at, true, solution))
         chi.append(
             float(np.sqrt(np.sum(optimum.reduced.r**2) / max(optimum.reduced.degrees - system.count, 1)))
         )
         J = optimum.reduced.J * system.tolerance
-        deviations = np.sqrt(np.diagonal(np.linalg.inv(J.T @ J + np.eye(system.count))))[: len(own)]
-        shown = deviations < 0.5
-        off = np.abs(found - truth) / (deviations * system.tolerance[: len(own)])
-        hits, total = hits + int(np.sum(off[shown] < 1.959964)), total + int(np.sum(shown))
+        deviations = np.sqrt(np.diagonal(np.linalg.inv(J.T @ J + np.eye(system.count))))[: len(estimated)]
+        visible = deviations < 0.5
+        off = np.abs(solution - truth) / (deviations * system.tolerance[: len(estimated)])
+        hits, total = hits + int(np.sum(off[visible] < 1.959964)), total + int(np.sum(visible))
     if not after:
         raise CalibrationError(f"{robot.name}: no machine could be calibrated; the first: {failed[0]}")
     coverage = hits / total if total else float("nan")
-    return Rehearsal(robot, np.array(before), np.array(after), coverage, np.array(chi), tuple(failed))
+    return SimulatedCalibrations(
+        robot, np.array(before), np.array(after), coverage, np.array(chi), tuple(failed)
+    )
 
 
-def position_error(
-    system: System, x: Array, machine: tuple[Sequence[Parameter], Array], believed: Array
-) -> float:
+def position_error(system: System, x: Array, machine: Machine, believed: Array) -> float:
     """Root mean square distance, m, of where a machine is from where the model with `believed` values says.
 
     Both at the same readings of the encoders, those of poses x (S, nx) of the description; where no device
@@ -258,7 +252,7 @@ def position_error(
     """
     robot, drives = system.campaign.robot, system.campaign.encoders[: len(system.campaign.robot.actuators)]
     inverse = inverse_kinematics(robot, x, limits=False)
-    forces, pulls = loads_if_needed(robot, x, machine[0])
+    forces, pulls = loads_if_needed(robot, x, machine.parameters)
     positions = []
     reached = np.ones(len(x), dtype=bool)
     for parameters, values in (machine, (system.geometry.parameters, believed)):
