@@ -5,6 +5,7 @@ A controller is a struct of the caller, a reset and a step; a plant starts with 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from nacelle.control.blocks.signals import (
     StopReason,
 )
 from nacelle.control.controller import Controller
+from nacelle.control.gains import loop_quality
 from nacelle.control.kind import VectorLayout
 from nacelle.control.laws.safeguarded import STOPS, WILD_READINGS, safeguards_of
 from nacelle.emit.c.parts import c_constant, format_call
@@ -58,7 +60,7 @@ _REMARK = """\
  * A wild reading, further from the last than a described speed allows: {glitch}.
  * Forces after a stop: {stop}.
  * Forces are finite always. No branch depends on the numbers but those inside math.h.
- *
+{quality} *
  * {prefix}_reason: why it has stopped, of the enumeration below; {prefix}_reason_text: the same as a text.
  */
 """
@@ -258,6 +260,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
     about = _REMARK.format(
         prefix=prefix,
         encoders=_ENCODERS_REMARK.format(prefix=prefix) if package.request.has_kinematics else "",
+        quality="".join(f" * {line}\n" for line in _quality_lines(controller)),
         stop=STOPS[guards.on_stop],
         glitch=WILD_READINGS[guards.on_glitch],
         kind=comment_text(controller.name),
@@ -449,12 +452,49 @@ def _controller_readme(package: Package, controller: Controller, real: str) -> l
         "Forces are finite always. A step has no loops but over the entries of arrays: its count is the "
         "worst case and every case. In float the struct, reset and step end in `_f`.",
         "",
+        *_ripple_table(controller),
         f"Parts of the struct, for instance `c.memory[{package.name.upper()}_CONTROLLER_MEMORY_AT_STOPPED]`:",
         "",
         "| array | part | at | numbers | after a reset | what it is |",
         "|---|---|---|---|---|---|",
     ]
     return lines + _field_rows(controller)
+
+
+def _quality_lines(controller: Controller) -> list[str]:
+    """The loop of a tuned controller in lines: bandwidth, damping, delay margin."""
+    if controller.tuned is None:
+        return []
+    quality, tuned = loop_quality(controller, controller.tuned), controller.tuned
+    lines = [
+        f"Loop of {tuned.bandwidth:.4g} Hz at a delay of {1e3 * tuned.specification.delay:.3g} ms: damping "
+        f"ratio {quality.damping:.2f}, delay margin {1e3 * quality.delay_margin:.3g} ms."
+    ]
+    if tuned.forced:
+        lines.insert(0, "FORCED GAINS: this loop was refused, and taken as it is.")
+    return lines
+
+
+def _ripple_table(controller: Controller) -> list[str]:
+    """Paragraphs on the loop: damping, delay margin, and the force that a count of an encoder makes."""
+    if controller.tuned is None:
+        return []
+    quality, robot = loop_quality(controller, controller.tuned), controller.robot
+    lines = [
+        *_quality_lines(controller),
+        "Both are the worst over the workspace. The table has the largest force that one count of an "
+        "encoder makes, what of it is left with the gain `damping` at zero, and its part of the limit.",
+        "",
+        "| actuator | count, rad or m | force of a count, N or N m | of the position | of the limit |",
+        "|---|---|---|---|---|",
+    ]
+    counts = controller.tuned.specification.resolution
+    rows = zip(robot.actuators, counts, quality.ripple, quality.ripple_of_position, strict=True)
+    for actuator, count, ripple, of_position in rows:
+        share = f"{100.0 * ripple / actuator.force:.3g} %" if math.isfinite(actuator.force) else "-"
+        name = escape_markdown(actuator.name)
+        lines.append(f"| {name} | {count:.4g} | {ripple:.4g} | {of_position:.4g} | {share} |")
+    return [*lines, ""]
 
 
 def _encoders_note(package: Package, real: str) -> str:
