@@ -172,10 +172,10 @@ def _finite_or(values: Array, others: Array) -> Array:
 def _origin_text(value: Any, nominal: Array, derived: str, reserve: float) -> str:
     if value is not None:
         return "given"
-    described = f"described, {100.0 * reserve:g} % kept in reserve" if reserve else "described"
+    text = f"described, {100.0 * reserve:g} % kept in reserve" if reserve else "described"
     if np.all(np.isfinite(nominal)):
-        return described
-    return f"{described}, or derived: {derived}" if np.any(np.isfinite(nominal)) else f"derived: {derived}"
+        return text
+    return f"{text}, or derived: {derived}" if np.any(np.isfinite(nominal)) else f"derived: {derived}"
 
 
 def centred_coordinates(robot: Robot, x: Array) -> tuple[Array, Array]:
