@@ -306,6 +306,10 @@ class ControlLaw(ABC):
     def gains(self, robot: Robot) -> VectorLayout:
         """The parts of its gains."""
 
+    def parameter_names(self, robot: Robot) -> tuple[str, ...]:
+        """Names of the numbers of its memory's part "parameters"; none unless it adapts."""
+        return ()
+
     @abstractmethod
     def step(
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]

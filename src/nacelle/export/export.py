@@ -385,7 +385,8 @@ def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
     }
     guards = safeguards_of(controller.kind)._asdict()
     named = {"name": controller.name, "period": controller.period, "loop": _loop_data(controller)}
-    return {**named, **guards, **spans}
+    adapted = {"parameters": list(controller.kind.parameter_names(controller.robot))}
+    return {**named, **guards, **spans, **adapted}
 
 
 def _loop_data(controller: Controller) -> dict[str, Any] | None:

@@ -144,6 +144,10 @@ class Safeguarded(ControlLaw):
         """The same of the law without its numbers of tuning."""
         return dataclasses.replace(self, law=self.law.untuned)
 
+    def parameter_names(self, robot: Robot) -> tuple[str, ...]:
+        """Those of the law."""
+        return self.law.parameter_names(robot)
+
     @property
     def _halts(self) -> bool:
         """Whether a stop has forces."""
