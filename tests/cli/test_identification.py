@@ -91,7 +91,8 @@ QUICK = ("fivebar", "--starts", "1", "--iterations", "8", "--harmonics", "6", "-
 
 @pytest.mark.slow
 def test_the_motion_is_printed_and_written():
-    result = run("excite", *QUICK, "--csv", "motion.csv", "--rate", "100", "--out", "motion.yaml")
+    table = ("--csv", "motion.csv", "--rate", "100", "--no-approach")
+    result = run("excite", *QUICK, *table, "--out", "motion.yaml")
     for words in (
         "fivebar: combined excitation of 21 base parameters, 1 s",
         "condition",
@@ -215,6 +216,16 @@ def test_a_payload_is_the_difference_of_two_runs():
     assert data["payload"]["determined"] == ["m"]
     result = run("identify", "fivebar", "run.csv", "--payload", "loaded.csv", code=1)
     assert "--assume nothing" in result.output
+
+
+def test_a_payload_on_a_body_without_mass_is_refused_before_any_data_are_read() -> None:
+    result = run("identify", "fivebar", "nowhere.csv", "--payload", "nowhere.csv", code=1)
+    assert "'tip', which the description gives no mass" in " ".join(result.output.split())
+    other = run(
+        "identify", "fivebar", "nowhere.csv", "--payload", "nowhere.csv", "--on", "left.distal", code=1
+    )
+    assert "nowhere.csv" in other.output
+    assert "tip" not in other.output
 
 
 @pytest.mark.slow

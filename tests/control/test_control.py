@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -14,12 +15,12 @@ from nacelle.compile import Specification, make_program
 from nacelle.control.blocks.signals import StopReason
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.controller import Controller, law_function
-from nacelle.control.gains import ControlWarning, effective_masses
+from nacelle.control.gains import ControlWarning, effective_masses, loop_quality, smallest_damping_ratio
 from nacelle.control.kind import DesiredMotion, desired_motion_from_row, desired_row_shape
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.control.loop.closed_loop import LoopOptions, closed_loop
 from nacelle.control.named import CONTROL_LAWS, CONTROLLERS, controller
-from nacelle.control.poles import loop_poles
+from nacelle.control.poles import StateSpaces, delay_margin, loop_poles
 from nacelle.control.yaml_input import read_specification
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
@@ -150,9 +151,79 @@ def test_default_gains_of_the_library(name: str, delay: float) -> None:
     well_damped(name, delay, 150)
 
 
-def test_a_bandwidth_beyond_sampling_is_warned_of() -> None:
+def test_a_bandwidth_beyond_sampling_is_warned_of_or_refused() -> None:
+    """Poorly damped ones are warned of, unstable ones refused with the bandwidths that are not, or forced."""
+    robot = library_robot("fivebar")
     with pytest.warns(ControlWarning, match="beyond what sampling allows"):
-        controller(library_robot("fivebar"), "sj", period=2e-3, bandwidth=100.0)
+        controller(robot, "sj", period=2e-3, bandwidth=30.0)
+    with pytest.raises(KinematicsError, match=r"is unstable.*force_gains") as refused:
+        controller(robot, "sj", period=2e-3, bandwidth=100.0)
+    stable, acceptable = map(
+        float, re.findall(r"([\d.]+) Hz (?:it is stable|is acceptable)", str(refused.value))
+    )
+    with pytest.warns(ControlWarning, match="beyond what sampling allows"):
+        controller(robot, "sj", period=2e-3, bandwidth=0.99 * stable)
+    with pytest.raises(KinematicsError, match="is unstable"):
+        controller(robot, "sj", period=2e-3, bandwidth=1.05 * stable)
+    tuned = controller(robot, "sj", period=2e-3, bandwidth=0.99 * acceptable)
+    assert smallest_damping_ratio(tuned) >= 0.45
+    with pytest.warns(ControlWarning, match="forced: sj of fivebar"):
+        forced = controller(robot, "sj", period=2e-3, bandwidth=100.0, force_gains=True)
+    assert forced.tuned is not None
+    assert forced.tuned.forced
+    assert loop_quality(forced, forced.tuned).delay_margin == 0.0
+
+
+@pytest.mark.parametrize("name", ["sj", pytest.param("ct-observer", marks=pytest.mark.slow)])
+def test_a_count_of_an_encoder_makes_no_more_force_than_is_stated(name: str) -> None:
+    """The ripple is what a reading that is a count off adds to the forces of samples at rest."""
+    robot, resolution = library_robot("fivebar"), 4e-4
+    law = controller(robot, name, resolution=resolution)
+    assert law.tuned is not None
+    assert law.tuned.bandwidth < controller(robot, name).tuned.bandwidth
+    ripple = loop_quality(law, law.tuned).ripple
+    limit = np.array([actuator.force for actuator in robot.actuators])
+    assert np.all(ripple <= 0.05 * limit)
+    largest = np.zeros(2)
+    for x in effective_masses(robot)[1].x:
+        rest, q = DesiredMotion(x, np.zeros(2), np.zeros(2)), law.coordinates(x)
+        for off in resolution * np.eye(2):
+            z = law.start(x)
+            for _ in range(5):
+                held, z = law.step(z, q, rest)
+            for _ in range(10):
+                force, z = law.step(z, q + off, rest)
+                largest = np.maximum(largest, np.abs(force - held))
+    np.testing.assert_allclose(largest, ripple, rtol=0.02)
+    with pytest.raises(KinematicsError, match=r"ripples: one count of an encoder makes .* more than 1 %"):
+        controller(robot, name, resolution=resolution, bandwidth=20.0, ripple=0.01)
+
+
+@pytest.mark.parametrize("name", ["sj", pytest.param("ct-cartesian", marks=pytest.mark.slow)])
+def test_the_delay_margin_is_where_oscillations_begin_to_grow(name: str) -> None:
+    """By the law itself around the linear robot in fine steps, with forces that wait in a queue."""
+    robot, period, parts = library_robot("fivebar"), 2e-3, 50
+    law = controller(robot, name, period=period, bandwidth=20.0)
+    x = np.asarray(nacelle.reference_pose(robot), dtype=float)
+    plant = StateSpaces(*(part[:1] for part in effective_masses(robot)[1]))
+    margin = delay_margin(law, plant)
+    A, B, C = plant.A[0], plant.B[0], plant.C[0]
+    step = np.eye(4) + A * period / parts
+    q, rest = law.coordinates(x), DesiredMotion(x, np.zeros(2), np.zeros(2))
+    held, _ = law.step(law.start(x), q, rest)
+    growth = []
+    for further in (0.9 * margin, 1.15 * margin):
+        queue = [np.zeros(2)] * (1 + round(further / period * parts))
+        s, z, size = np.array([1e-6, -2e-6, 0.0, 0.0]), law.start(x), []
+        for _ in range(600):
+            force, z = law.step(z, q + C @ s, rest)
+            for _ in range(parts):
+                queue.append(force - held)
+                s = step @ s + B @ queue.pop(0) * (period / parts)
+            size.append(np.max(np.abs(C @ s)))
+        growth.append(max(size[-100:]) / max(size[100:200]))
+    assert growth[0] < 0.9
+    assert growth[1] > 1.1
 
 
 def test_a_bandwidth_beyond_a_natural_frequency_is_warned_of() -> None:

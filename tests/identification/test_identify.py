@@ -72,6 +72,27 @@ def test_what_is_written_can_be_built_and_moves_like_the_true_robot() -> None:
     assert np.linalg.norm(force - true) < 0.1 * np.linalg.norm(own - true)
 
 
+def test_the_robot_says_where_its_numbers_come_from() -> None:
+    """The file keeps date, version, method, data and deviations; those of an earlier identification go."""
+    described, result = library_robot("fivebar"), identified()
+    robot = result.to_robot()
+    again = nacelle.loads(robot.to_yaml())
+    assert again.sources == robot.sources
+    lines = again.sources[len(described.sources) :]
+    assert again.sources[: len(described.sources)] == described.sources
+    assert all(line.startswith("identified: ") for line in lines)
+    for words in (nacelle.__version__, described.hash[:16], "InstrumentalVariables"):
+        assert words in lines[0]
+    assert f"data <python>, {len(run().measurement)} samples" in lines[1]
+    assert f"R^2 {result.fit.score:.6g}" in lines[2]
+    for name, value, std in zip(
+        result.base.names, result.estimator.coef_, result.estimator.std_, strict=True
+    ):
+        assert f"{name} {value:.6g} +- {std:.2g}" in lines[3]
+    assert replace(result, robot=again).to_robot().sources[: len(described.sources)] == described.sources
+    assert len(replace(result, robot=again).to_robot().sources) == len(again.sources)
+
+
 def test_words_and_plain_data() -> None:
     result = identified()
     words = result.describe()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,17 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, print_json, report_written
 from nacelle.cli.complete import complete_choices
-from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, load_robot
-from nacelle.cli.outputs import print_exchange, print_parts
+from nacelle.cli.inputs import (
+    ForceGainsOption,
+    LawOption,
+    ModeOption,
+    NoFrictionOption,
+    PayloadOption,
+    load_robot,
+    read_law_options,
+    read_trajectory,
+)
+from nacelle.cli.outputs import print_exchange, print_notes, print_parts
 from nacelle.errors import ExportError
 
 if TYPE_CHECKING:
@@ -23,7 +33,8 @@ if TYPE_CHECKING:
 # Options that targets do not take which have the robot itself; `nacelle.export` says which others take what.
 _MODEL_OPTIONS = (
     *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch", "profile"),
-    *("controller", "bandwidth", "period", "delay", "on_stop", "on_glitch", "plant", "no_self_test"),
+    *("controller", "bandwidth", "period", "delay", "option", "force_gains", "on_stop", "on_glitch"),
+    *("plant", "trajectory", "no_self_test"),
 )
 
 
@@ -100,6 +111,8 @@ def export_command(
     delay: Annotated[
         float, typer.Option("--delay", help="Delay from a sample to its actuator forces, s.")
     ] = 0.0,
+    option: LawOption = None,
+    force_gains: ForceGainsOption = False,
     on_stop: Annotated[
         str,
         typer.Option(
@@ -122,6 +135,14 @@ def export_command(
         bool,
         typer.Option("--plant", help="Add the simulated robot (plant) that a controller moves (c and fmi)."),
     ] = False,
+    trajectory: Annotated[
+        str,
+        typer.Option(
+            "--trajectory",
+            help="Add C code that samples a trajectory: a table of waypoints with times (CSV), or the path "
+            "of a scenario: circle, pick-and-place or a YAML file.",
+        ),
+    ] = "",
     precision: Annotated[
         str, typer.Option("--precision", help="Precision of C and CUDA code: double, float or both.")
     ] = "both",
@@ -163,27 +184,31 @@ def export_command(
         for parameter in ctx.command.params:
             origin = ctx.get_parameter_source(parameter.name or "")
             if parameter.name in _MODEL_OPTIONS and origin is not None and origin.name == "COMMANDLINE":
-                option = parameter.opts[0]
-                raise ExportError(f"{option} applies to models; the target {target} exports the robot itself")
+                flag = parameter.opts[0]
+                raise ExportError(f"{flag} applies to models; the target {target} exports the robot itself")
         _export_robot(export_robot(robot, target, out=out, name=name, overwrite=force), as_json)
         return
     if models is None:
         without = controller is not None or plant or target in ("fmi", "linuxcnc")
         models = "" if without else "inverse_dynamics"
+    law_options = {
+        "bandwidth": bandwidth,
+        "period": period,
+        "delay": delay or None,
+        "force_gains": force_gains or None,
+        **read_law_options(option),
+        "on_stop": None if on_stop == "zero" else on_stop,
+        "on_glitch": None if on_glitch == "stop" else on_glitch,
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        law = _controller(robot, controller, law_options)
+    warned = [str(warning.message) for warning in caught]
     options = {
         "parameters": parameters,
-        "controller": _controller(
-            robot,
-            controller,
-            {
-                "bandwidth": bandwidth,
-                "period": period,
-                "delay": delay or None,
-                "on_stop": None if on_stop == "zero" else on_stop,
-                "on_glitch": None if on_glitch == "stop" else on_glitch,
-            },
-        ),
+        "controller": law,
         "plant": plant,
+        "trajectory": read_trajectory(robot, trajectory) if trajectory else None,
         "precision": precision,
         "batch": batch,
         "profile": profile,
@@ -202,9 +227,10 @@ def export_command(
         overwrite=force,
     )
     if as_json:
-        print_json(done.data)
+        print_json({**done.data, "warnings": warned} if warned else done.data)
         return
     print_parts(done.lines)
+    print_notes(warned)
 
 
 def _export_robot(done: ExportedRobot, as_json: bool) -> None:

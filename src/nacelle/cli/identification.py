@@ -93,6 +93,14 @@ SharedOption = Annotated[
     ),
 ]
 
+ShareOption = Annotated[
+    str,
+    typer.Option(
+        help="What such legs share: all, or inertia (of bodies and rotors; friction and springs stay each "
+        "leg's own; of identical legs if --shared and the description are silent)."
+    ),
+]
+
 
 def shared_legs(shared: list[str] | None) -> object:
     """Legs that share their parameters, as `base_parameters` takes them."""
@@ -125,6 +133,7 @@ def base_command(
     *,
     assume: AssumeOption = None,
     shared: SharedOption = None,
+    share: ShareOption = "all",
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
@@ -135,7 +144,7 @@ def base_command(
 
     robot = load_robot(robot_name, mode, payload)
     with task(f"base parameters of {robot.name}"):
-        base = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared))
+        base = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared), share=share)
     print_result(base, BaseParameters.data, base_parts, as_json)
 
 
@@ -190,6 +199,13 @@ def excite_command(
     margin: Annotated[
         float, typer.Option(help="Fraction of each joint's range that is kept free at both ends.")
     ] = 0.02,
+    reserve: Annotated[
+        float,
+        typer.Option(
+            help="Fraction of described speed and force limits that is kept free for the controller; limits "
+            "given by options are taken as they are."
+        ),
+    ] = 0.2,
     conditioning: Annotated[
         float | None,
         typer.Option(
@@ -206,6 +222,7 @@ def excite_command(
     ] = None,
     assume: AssumeOption = None,
     shared: SharedOption = None,
+    share: ShareOption = "all",
     starts: Annotated[
         int | None, typer.Option(help="Number of random motions that are optimised; by default 8 to 32.")
     ] = None,
@@ -213,8 +230,18 @@ def excite_command(
     seed: Annotated[int, typer.Option(help="Seed of the random motions.")] = 0,
     payload: PayloadOption = None,
     rate: Annotated[float, typer.Option("--rate", help="Sample rate of the table, Hz.")] = 1000.0,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Output table of the motion (CSV).")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv",
+            help="Output table (CSV): the way from the home pose, the motion and the way back, with "
+            "positions, rates and model forces of the actuators.",
+        ),
+    ] = None,
     periods: Annotated[int, typer.Option(help="Number of periods of a Fourier motion in the table.")] = 1,
+    approach: Annotated[
+        bool, typer.Option(help="Whether the table begins and ends at rest in the home (reference) pose.")
+    ] = True,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Motion to write (YAML), for example for simulate-experiment."),
@@ -251,12 +278,15 @@ def excite_command(
         acceleration=_read_limits(robot, "--acceleration", acceleration, "acceleration"),
         force=_read_limits(robot, "--force", force, "force"),
         margin=margin,
+        reserve=reserve,
         conditioning=conditioning,
     )
     parameters = None
-    if assume or shared:
+    if assume or shared or share != "all":
         with task("base parameters"):
-            parameters = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared))
+            parameters = base_parameters(
+                robot, assume=assume or "undescribed", shared=shared_legs(shared), share=share
+            )
     result = excite(
         robot,
         limits=limits,
@@ -267,7 +297,7 @@ def excite_command(
         parameters=parameters,
     )
     if csv is not None:
-        result.to_csv(csv, rate=rate, periods=periods)
+        result.to_csv(csv, rate=rate, periods=periods, approach=approach)
     if out is not None:
         result.save(out, overwrite=will_overwrite(out))
     print_result(result, Excitation.data, excitation_parts, as_json)
@@ -309,9 +339,10 @@ def _read_limit(robot: Robot, k: int, text: str, is_rotation: bool, quantity: st
     if not text.endswith("%"):
         return read_quantity(text, angle=is_rotation, quantity=quantity)
     from nacelle.identification.excitation.limits import motion_limits
+    from nacelle.identification.excitation.settings import MotionLimits
     from nacelle.kinematics.pose_input import reference_pose
 
-    usual = motion_limits(robot, reference_pose(robot))
+    usual = motion_limits(robot, reference_pose(robot), MotionLimits(reserve=0.0))
     kinds = {"speed": usual.speed, "acceleration": usual.acceleration, "force": usual.force}
     try:
         part = float(text[:-1]) / 100.0
@@ -440,6 +471,7 @@ def identify_command(
     ] = "iv",
     assume: AssumeOption = None,
     shared: SharedOption = None,
+    share: ShareOption = "all",
     prior: Annotated[
         float | None,
         typer.Option(
@@ -492,7 +524,7 @@ def identify_command(
 ) -> None:
     """Identify dynamic parameters from measured motion and forces, with standard deviations."""
     from nacelle.identification.estimation.estimator import CadPrior
-    from nacelle.identification.estimation.payload import payload_from_runs
+    from nacelle.identification.estimation.payload import check_payload_carrier, payload_from_runs
     from nacelle.identification.identify import identify, raise_for_misfit
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import identification_parts, payload_lines
@@ -500,6 +532,8 @@ def identify_command(
     check_output_file(out, _YAML)
     check_output_file(report, _PAGE)
     robot = load_robot(robot_name, mode)
+    if payload:
+        check_payload_carrier(robot, assume or "undescribed", on or None)
     preparation = make_preparation(cutoff, decimation, instruments)
     measured = read_measurements(robot, data, columns)
     held_out_runs = read_measurements(robot, held_out or [], columns)
@@ -509,6 +543,7 @@ def identify_command(
         method=method,
         assume=assume or "undescribed",
         shared=shared_legs(shared),
+        share=share,
         prior=None if prior is None else CadPrior(prior),
         preparation=preparation,
         allow=allow or (),

@@ -5,6 +5,7 @@ Loads are tools, payloads and wrenches from outside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ from nacelle.progress import task
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
+    from nacelle.trajectory.base import Trajectory
 
 
 # ---- tools, payloads and wrenches from outside
@@ -138,6 +140,21 @@ PictureOption = Annotated[
     Path | None,
     typer.Option("--plot", help="Output figure (png, svg, pdf); an existing file needs --overwrite."),
 ]
+LawOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="Option of the control law, such as friction=true, time_constant=0.1, payload=2kg, "
+        "resolution=0.05mrad or ripple=0.02 (repeatable).",
+    ),
+]
+ForceGainsOption = Annotated[
+    bool,
+    typer.Option(
+        "--force-gains", help="Take a bandwidth whose loop is unstable, or whose encoders make more ripple."
+    ),
+]
 NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Neglect friction.")]
 SmoothOption = Annotated[
     float | None,
@@ -209,6 +226,75 @@ def read_assignments(
         except NacelleError as error:
             raise NacelleError(f"{name}: {error}") from None
     return values
+
+
+# Units of options of control laws; of those that are not here numbers have none.
+_LAW_UNITS = {
+    "smooth": ("rad/s", "m/s"),
+    "time_constant": ("s",),
+    "payload": ("kg",),
+    "resolution": ("rad", "m"),
+    "lag": ("s",),
+}
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def read_law_options(settings: list[str] | None) -> dict[str, Any]:
+    """Read NAME=VALUE options of a control law: truth values, numbers with or without unit, lists, words.
+
+    Raises:
+        NacelleError: if one is not NAME=VALUE, is there twice, or has another unit.
+    """
+    values: dict[str, Any] = {}
+    for text in settings or []:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        name = name.replace("-", "_")
+        if not (sign and name and value):
+            raise NacelleError(f"--option {text!r} is not NAME=VALUE, such as friction=true")
+        if name in values:
+            raise NacelleError(f"--option {name} is given twice")
+        parts = [_law_value(name, part.strip()) for part in value.split(",")]
+        values[name] = parts[0] if len(parts) == 1 else tuple(parts)
+    return values
+
+
+def _law_value(name: str, text: str) -> bool | float | str:
+    """A truth value, a number in SI units, or a word."""
+    from nacelle.model.units import NUMBER, UnitError, parse_number, parse_unit
+
+    if text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
+    number = parse_number(text)
+    if number is not None:
+        return number
+    match = re.match(NUMBER, text)
+    if match is None:
+        return text
+    units = _LAW_UNITS.get(name, ())
+    try:
+        unit = parse_unit(text[match.end() :].strip())
+        if unit.dimension not in [parse_unit(known).dimension for known in units]:
+            raise UnitError(f"{text!r} has another unit", f"write {' or '.join(units) or 'a bare number'}")
+    except UnitError as error:
+        raise NacelleError(f"--option {name}: {error}; {error.hint}") from None
+    return float(match[0]) * float(unit.exact) * unit.irrational
+
+
+def read_trajectory(robot: Robot, source: str) -> Trajectory:
+    """A trajectory of a robot: a spline through waypoints with times (CSV), or the path of a scenario.
+
+    Raises:
+        NacelleError: if the table has no times, or there is no such scenario.
+    """
+    from nacelle.control.scenario.scenario import read_scenario
+    from nacelle.trajectory.waypoints import read_waypoints
+
+    if not source.lower().endswith(".csv"):
+        return read_scenario(source).prepare(robot).trajectory
+    waypoints = read_waypoints(Path(source), robot.motion)
+    if waypoints.times is None:
+        raise NacelleError(f"{source}: the waypoints have no times; add a column t")
+    return waypoints.bspline()
 
 
 def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:

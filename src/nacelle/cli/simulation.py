@@ -25,6 +25,8 @@ from nacelle.cli.common import (
 from nacelle.cli.inputs import (
     AtOption,
     ExternalOption,
+    ForceGainsOption,
+    LawOption,
     ModeOption,
     NoFrictionOption,
     PayloadOption,
@@ -34,6 +36,7 @@ from nacelle.cli.inputs import (
     coordinate_kinds,
     load_robot,
     read_assignments,
+    read_law_options,
     read_pose,
     read_wrenches,
 )
@@ -275,6 +278,8 @@ def control_command(
             "--delay", help="Delay from a sample to its forces, s; by default that of the scenario."
         ),
     ] = None,
+    option: LawOption = None,
+    force_gains: ForceGainsOption = False,
     speed: Annotated[
         float | None,
         typer.Option("--speed", help="Speed along the path, m/s; by default that of the scenario."),
@@ -307,8 +312,15 @@ def control_command(
         if value is not None and not 0.0 < value < float("inf"):
             raise NacelleError(f"{name} must be above zero, got {value:g}")
     names = [name.strip() for name in controllers.split(",") if name.strip()] or None
+    options = read_law_options(option) | ({"force_gains": True} if force_gains else {})
     case = read_scenario(scenario).with_changes(
-        controllers=names, bandwidth=bandwidth, speed=speed, sample=period, delay=delay, seed=seed
+        controllers=names,
+        options=options,
+        bandwidth=bandwidth,
+        speed=speed,
+        sample=period,
+        delay=delay,
+        seed=seed,
     )
     labels = [law.label or law.name for law in case.spec.controllers]
     targets = _output_files(out, labels)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -29,6 +29,7 @@ from nacelle.control.kind import (
     ControlLaw,
     DesiredMotion,
     LawSample,
+    TunedLoop,
     desired_motion_from_row,
     desired_row_shape,
 )
@@ -181,12 +182,14 @@ class Controller(HasTable):
         robot: the model that it has.
         period: sample time, s.
         gains: the parts of `kind.gains`, as one vector.
+        tuned: what the gains were made for; None if they were given.
     """
 
     kind: ControlLaw
     robot: Robot
     period: float
     gains: Array
+    tuned: TunedLoop | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the sample time and the gains.

@@ -15,14 +15,15 @@ or larger than in the reference pose, are left out.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import ControlLaw, EffectiveMasses, Tuning
-from nacelle.control.poles import StateSpaces, inertial_models, poles_of
+from nacelle.control.kind import ControlLaw, EffectiveMasses, LoopSpecification, TunedLoop, Tuning
+from nacelle.control.poles import StateSpaces, count_ripple, delay_margin, inertial_models, poles_of
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.dynamics.reference import require_inertia
@@ -32,6 +33,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
 
 # The most that a bandwidth is chosen to be, Hz, and over the rate of the samples; and how it falls.
 _MAX_BANDWIDTH, _SAMPLE_RATE_FRACTION, _BANDWIDTH_STEP = 25.0, 1.0 / 60.0, 0.85
@@ -43,24 +45,10 @@ _HEAVY_DAMPING, _MAX_DAMPING = 0.75, 8.0
 _POSES, _WORST_POSES = 400, 4
 # Motions that are heavier or lighter than those in the reference pose by more than this are left out.
 _SINGULARITY_RATIO = 0.05
+# Halvings of a bandwidth in which one that suits is sought.
+_HALVINGS = 20
 # A bandwidth beyond this part of a first natural frequency excites it.
 NATURAL_FREQUENCY_FRACTION = 1.0 / 3.0
-
-
-class LoopSpecification(NamedTuple):
-    """What a loop is made for.
-
-    Attributes:
-        period: sample time, s.
-        damping: ratio of its poles; chosen if None.
-        delay: from a sample to the time at which its forces act, s.
-        lag: time constant of the current loops, s.
-    """
-
-    period: float
-    damping: float | None
-    delay: float
-    lag: float
 
 
 class ControlWarning(UserWarning):
@@ -103,11 +91,89 @@ def smallest_damping_ratio(controller: Controller, *, delay: float = 0.0, lag: f
         lag: time constant of the drives, s.
     """
     _, models = effective_masses(controller.robot)
+    return float(np.min(poles_of(_feedback_alone(controller), models, delay=delay, lag=lag).damping))
+
+
+def _feedback_alone(controller: Controller) -> Controller:
+    """A controller with the same feedback, whose program is the smallest."""
     law = controller.kind.feedback_law
     # Gains of what is put around a law come last.
-    gains = controller.gains[: law.gains(controller.robot).size]
-    alone = Controller(law, controller.robot, controller.period, gains)
-    return float(np.min(poles_of(alone, models, delay=delay, lag=lag).damping))
+    return Controller(
+        law, controller.robot, controller.period, controller.gains[: law.gains(controller.robot).size]
+    )
+
+
+def largest_ripple(controller: Controller, resolution: Sequence[float]) -> float:
+    """The largest force that a count of an encoder makes, over the limit of its drive.
+
+    Args:
+        controller: its feedback alone counts.
+        resolution: counts of the encoders (actuators,), rad or m.
+    """
+    _, models = effective_masses(controller.robot)
+    ripple = count_ripple(_feedback_alone(controller), models.x, np.asarray(resolution))
+    return float(np.max(ripple / np.array([actuator.force for actuator in controller.robot.actuators])))
+
+
+@dataclass(frozen=True)
+class LoopQuality:
+    """How good the loop of a tuned controller is, at the worst of poses over the workspace.
+
+    Attributes:
+        damping: smallest damping ratio of its poles; below zero if it is unstable.
+        delay_margin: the further delay with which it is stable, s; 0 if it is not.
+        ripple: largest force of each actuator that one count of an encoder makes (actuators,), N or N m.
+        ripple_of_position: the same with the gain `damping` at zero (actuators,).
+    """
+
+    damping: float
+    delay_margin: float
+    ripple: Array
+    ripple_of_position: Array
+
+
+@lru_cache(maxsize=8)
+def loop_quality(controller: Controller, tuned: TunedLoop) -> LoopQuality:
+    """The quality of a controller's loop, with delay, lag and encoders as it was tuned for."""
+    _, models = effective_masses(controller.robot)
+    alone, (_, _, delay, lag, resolution, _) = _feedback_alone(controller), tuned.specification
+    counts = np.asarray(resolution)
+    return LoopQuality(
+        smallest_damping_ratio(controller, delay=delay, lag=lag),
+        delay_margin(alone, models, delay=delay, lag=lag),
+        count_ripple(alone, models.x, counts),
+        count_ripple(alone.with_gains(damping=0.0), models.x, counts),
+    )
+
+
+def is_acceptable(controller: Controller, stated: LoopSpecification) -> bool:
+    """Whether a loop is well damped, and its encoders make no more ripple than is stated."""
+    if smallest_damping_ratio(controller, delay=stated.delay, lag=stated.lag) < _MIN_DAMPING:
+        return False
+    return stated.ripple is None or largest_ripple(controller, stated.resolution) <= stated.ripple
+
+
+def largest_bandwidth(refused: Controller, suits: Callable[[Controller], bool]) -> Controller | None:
+    """The controller of the largest bandwidth below that of one that is refused, to 3 %, or None.
+
+    Args:
+        refused: a tuned controller.
+        suits: whether a controller does; it is taken to do so below a bandwidth and nowhere above.
+    """
+    assert refused.tuned is not None
+    stated, bandwidth = refused.tuned.specification, refused.tuned.bandwidth
+    best, low, high = None, bandwidth, bandwidth
+    for _ in range(_HALVINGS):
+        low, high = 0.5 * low, low
+        tried = controller_for_bandwidth(refused.kind, refused.robot, low, stated)
+        if suits(tried):
+            best = tried
+            break
+    while best is not None and high > 1.03 * low:
+        middle = math.sqrt(low * high)
+        tried = controller_for_bandwidth(refused.kind, refused.robot, middle, stated)
+        best, low, high = (tried, middle, high) if suits(tried) else (best, low, middle)
+    return best
 
 
 def initial_bandwidth(period: float) -> float:
@@ -126,13 +192,13 @@ def best_bandwidth(
     Raises:
         KinematicsError: if no such bandwidth is found.
     """
-    period, _, delay, lag = stated
+    period, delay, lag = stated.period, stated.delay, stated.lag
     bandwidth = initial_bandwidth(period)
     if natural_frequency is not None:
         bandwidth = min(bandwidth, NATURAL_FREQUENCY_FRACTION * natural_frequency)
     for _ in range(40):
         controller = controller_for_bandwidth(kind, robot, bandwidth, stated)
-        if smallest_damping_ratio(controller, delay=delay, lag=lag) >= _MIN_DAMPING:
+        if is_acceptable(controller, stated):
             return controller
         bandwidth *= _BANDWIDTH_STEP
     raise KinematicsError(
@@ -145,11 +211,12 @@ def controller_for_bandwidth(
     kind: ControlLaw, robot: Robot, bandwidth: float, stated: LoopSpecification
 ) -> Controller:
     """A controller of a bandwidth."""
-    period, damping, delay, _ = stated
+    period, damping, delay, _, resolution, _ = stated
     masses, _ = effective_masses(robot)
     if damping is None:
         heavy = 1.0 if kind.uses_mass_matrix else _HEAVY_DAMPING / math.sqrt(masses.heaviest)
         damping = min(max(1.0, heavy), _MAX_DAMPING)
     limits = np.array([actuator.force for actuator in robot.actuators])
-    tuning = Tuning(period, bandwidth, damping, delay, masses, limits)
-    return Controller(kind, robot, period, kind.gains(robot).join(kind.tune_gains(robot, tuning)))
+    tuning = Tuning(period, bandwidth, damping, delay, masses, limits, np.asarray(resolution))
+    gains = kind.gains(robot).join(kind.tune_gains(robot, tuning))
+    return Controller(kind, robot, period, gains, tuned=TunedLoop(stated, bandwidth))

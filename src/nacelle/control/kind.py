@@ -217,6 +217,34 @@ class EffectiveMasses(NamedTuple):
     heaviest: float
 
 
+class LoopSpecification(NamedTuple):
+    """What a loop is made for.
+
+    Attributes:
+        period: sample time, s.
+        damping: ratio of its poles; chosen if None.
+        delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
+        resolution: counts of the encoders (actuators), rad or m.
+        ripple: the largest force of a count over that of its drive; None for any.
+    """
+
+    period: float
+    damping: float | None
+    delay: float
+    lag: float
+    resolution: tuple[float, ...]
+    ripple: float | None = None
+
+
+class TunedLoop(NamedTuple):
+    """What the gains of a controller were made for: specification, bandwidth (Hz), whether it was forced."""
+
+    specification: LoopSpecification
+    bandwidth: float
+    forced: bool = False
+
+
 class Tuning(NamedTuple):
     """What gains are made from.
 
@@ -227,6 +255,7 @@ class Tuning(NamedTuple):
         delay: from a sample to the time at which its forces act, s.
         masses: what the actuators feel.
         limits: the largest forces (actuators,), N or N m; infinite where there is no limit.
+        resolution: counts of the encoders (actuators,), rad or m.
     """
 
     period: float
@@ -235,6 +264,7 @@ class Tuning(NamedTuple):
     delay: float
     masses: EffectiveMasses
     limits: Array
+    resolution: Array
 
 
 class ControlLaw(ABC):
@@ -275,6 +305,10 @@ class ControlLaw(ABC):
     @abstractmethod
     def gains(self, robot: Robot) -> VectorLayout:
         """The parts of its gains."""
+
+    def parameter_names(self, robot: Robot) -> tuple[str, ...]:
+        """Names of the numbers of its memory's part "parameters"; none unless it adapts."""
+        return ()
 
     @abstractmethod
     def step(
@@ -329,7 +363,7 @@ class ControlLaw(ABC):
         """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""
         m = len(robot.actuators)
         masses = EffectiveMasses(np.ones(m), 1.0, 1.0)
-        tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3))
+        tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3), np.full(m, 1e-5))
         return self.gains(robot).join(self.tune_gains(robot, tuning))
 
     @abstractmethod

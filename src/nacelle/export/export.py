@@ -6,6 +6,7 @@ The whole folder is written, or the whole file, or nothing.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nacelle.control.controller import Controller
+from nacelle.control.gains import loop_quality
 from nacelle.control.laws.safeguarded import safeguards_of
 from nacelle.distribution import __version__
 from nacelle.errors import ExportError, did_you_mean
@@ -287,6 +289,7 @@ def export(
         tuple(group for group in groups if group),
         chosen.controller,
         bool(chosen.plant),
+        chosen.trajectory,
     )
     prefix = package_name(robot, name)
     if chosen.name == "fmi" or request.loop:
@@ -364,6 +367,7 @@ def _manifest(
         "parameters": list(package.request.parameters),
         "controller": _controller_data(package.request.controller),
         "plant": package.request.plant,
+        "trajectory": None if package.request.trajectory is None else package.request.trajectory.duration,
         **tried,
         "functions": {
             entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries
@@ -382,4 +386,24 @@ def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
         for what, fields in parts.items()
     }
     guards = safeguards_of(controller.kind)._asdict()
-    return {"name": controller.name, "period": controller.period, **guards, **spans}
+    named = {"name": controller.name, "period": controller.period, "loop": _loop_data(controller)}
+    adapted = {"parameters": list(controller.kind.parameter_names(controller.robot))}
+    return {**named, **guards, **spans, **adapted}
+
+
+def _loop_data(controller: Controller) -> dict[str, Any] | None:
+    """What the loop of a tuned controller is like: bandwidth, damping, delay margin, ripple of encoders."""
+    if controller.tuned is None:
+        return None
+    quality = loop_quality(controller, controller.tuned)
+    stated, bandwidth, forced = controller.tuned
+    return {
+        "bandwidth": bandwidth,
+        "forced": forced,
+        "delay": stated.delay,
+        "damping": quality.damping,
+        # Beyond what is tried it is not a number of JSON.
+        "delay_margin": quality.delay_margin if math.isfinite(quality.delay_margin) else None,
+        "resolution": list(stated.resolution),
+        "ripple": quality.ripple.tolist(),
+    }

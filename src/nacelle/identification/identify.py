@@ -7,13 +7,16 @@ Nothing is estimated from data with faults, unless they are allowed by name.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from nacelle.distribution import __version__
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.identification.consistency.consistent import ConsistentParameters, project_estimate
@@ -49,6 +52,8 @@ METHODS: dict[str, type[Estimator]] = {
     "irls": ReweightedLeastSquares,
     "didim": DirectInverse,
 }
+# With what lines about an identification begin in the sources of a robot.
+_IDENTIFIED = "identified: "
 # Conditions of the scaled regressor above which excitation is worth a word, and above which it is poor.
 _GOOD_CONDITION, _FAIR_CONDITION = 100.0, 1000.0
 # Equations for each base parameter below which deviations are estimated from too little.
@@ -67,6 +72,7 @@ class Identification(Plottable):
         samples: what it was fitted to.
         findings: what the checks of the measurements found.
         faults: of the log that were estimated with the parameters and taken back.
+        measurements: what was measured, of which the samples were made.
     """
 
     robot: Robot
@@ -74,6 +80,7 @@ class Identification(Plottable):
     samples: tuple[Samples, ...]
     findings: tuple[Findings, ...]
     faults: tuple[EstimatedFault, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
 
     @property
     def base(self) -> BaseParameters:
@@ -91,7 +98,7 @@ class Identification(Plottable):
         return project_estimate(self.base, self.estimator.coef_, self.estimator.covariance_)
 
     def to_robot(self, name: str | None = None, *, force: bool = False) -> Robot:
-        """The robot with the consistent parameters.
+        """The robot with the consistent parameters, which says where they come from (`sources`).
 
         Args:
             name: its name.
@@ -103,7 +110,36 @@ class Identification(Plottable):
         """
         if not force:
             self.raise_if_wrong()
-        return identified_robot(self.robot, self.consistent, name=name)
+        robot = identified_robot(self.robot, self.consistent, name=name)
+        # What an earlier identification says is of numbers that are replaced.
+        kept = [source for source in robot.sources if not source.startswith(_IDENTIFIED)]
+        return dataclasses.replace(robot, sources=(*kept, *self.provenance()))
+
+    def provenance(self) -> tuple[str, ...]:
+        """Where the parameters come from, a line an entry: date, version, method, data, fit, deviations."""
+        estimator, fit = self.estimator, self.fit
+        residuals = ", ".join(f"{row} {rms:.3g}" for row, rms in zip(fit.rows, fit.rms, strict=True))
+        data = [
+            f"data {run.source.file}, {len(run)} samples"
+            + (f", SHA-256 {run.source.digest}" if run.source.digest else "")
+            for run in self.measurements
+        ]
+        estimates = [
+            f"{name} {value:.6g} +- {std:.2g}"
+            for name, value, std in zip(self.base.names, estimator.coef_, estimator.std_, strict=True)
+        ]
+        return tuple(
+            _IDENTIFIED + line
+            for line in (
+                f"{datetime.now(UTC).date()}, nacelle {__version__}, robot {self.robot.name} "
+                f"{self.robot.hash[:16]}, method {type(estimator).__name__}",
+                *data,
+                f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces used, "
+                f"R^2 {fit.score:.6g}, condition {estimator.condition_:.4g}; residuals, SI: {residuals}",
+                f"base parameters with standard deviations, SI: {'; '.join(estimates)}",
+                *(fault.describe() for fault in self.faults),
+            )
+        )
 
     @cached_property
     def fit(self) -> Validation:
@@ -265,6 +301,7 @@ def identify(
     method: str | Estimator = "iv",
     assume: str | Sequence[str] = "undescribed",
     shared: object = None,
+    share: str = "all",
     prior: CadPrior | None = None,
     preparation: Preparation | None = None,
     allow: Sequence[str] = (),
@@ -281,6 +318,7 @@ def identify(
         method: "iv" (instrumental variables), "ols", "wls", "irls", "didim", or an estimator with options.
         assume: what is always zero, as in `base_parameters`.
         shared: legs that share their parameters, as in `base_parameters`.
+        share: which of their parameters: "all", or "inertia" without friction and springs.
         prior: numbers from CAD with their deviations; none if None.
         preparation: how signals are filtered; chosen from the data if None.
         allow: kinds of faults of the data that are overruled; "all" for all of them.
@@ -294,7 +332,7 @@ def identify(
     causes = check_causes(robot, estimate)
     estimator = _make_estimator(method, prior)
     if estimator.parameters is None:
-        estimator.set_params(parameters=base_parameters(robot, assume=assume, shared=shared))
+        estimator.set_params(parameters=base_parameters(robot, assume=assume, shared=shared, share=share))
     runs = [measurements] if isinstance(measurements, Measurement) else list(measurements)
     findings = []
     for measurement in runs:
@@ -305,9 +343,10 @@ def identify(
         findings.append(result)
     if causes:
         samples, faults = estimate_with_faults(estimator, runs, preparation, causes)
-        return Identification(robot, estimator, tuple(samples), tuple(findings), faults)
+        return Identification(robot, estimator, tuple(samples), tuple(findings), faults, tuple(runs))
     samples = prepare(runs, preparation)
-    return Identification(robot, estimator.fit(samples), tuple(samples), tuple(findings))
+    fitted = estimator.fit(samples)
+    return Identification(robot, fitted, tuple(samples), tuple(findings), measurements=tuple(runs))
 
 
 def raise_for_misfit(fit: Validation, allow: Sequence[str] = ()) -> None:

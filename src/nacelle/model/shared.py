@@ -17,6 +17,8 @@ from nacelle.model.data import RobotData
 from nacelle.model.leg import Leg
 
 SHARING_MODES = ("legs", "mirrored")
+# Which parameters of such legs are one: all, or those of bodies and rotors alone.
+SHARED_KINDS = ("all", "inertia")
 _MIRROR = "mirror "
 
 

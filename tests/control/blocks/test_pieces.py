@@ -420,7 +420,7 @@ class Follower:
     def __init__(self, name: str, *, bandwidth: float = 100.0, delay: float = 0.0) -> None:
         self.robot = named_robot(name)
         self.x, self.y = reference(self.robot)
-        tuning = Tuning(T, 10.0, 1.0, delay, np.ones(2), np.ones(2))
+        tuning = Tuning(T, 10.0, 1.0, delay, np.ones(2), np.ones(2), np.zeros(2))
         gains = platform_gains(tuning, bandwidth)
         self.k = {part: np.array([value]) for part, value in gains.items()}
         fields = VectorLayout(**platform_memory(self.robot))

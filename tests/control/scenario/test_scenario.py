@@ -84,7 +84,7 @@ def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
 
 def test_options_and_robots_that_a_scenario_lacks(fivebar: Robot) -> None:
     text = "path: {circle: {}}\ncontrollers:\n  - {name: sj, options: {colour: red}}\n"
-    with pytest.raises(DescriptionError, match="does not take these options"):
+    with pytest.raises(DescriptionError, match="has no option"):
         read_scenario(text).prepare(fivebar)
     with pytest.raises(DescriptionError, match="names no robot"):
         read_scenario(text).prepare()

@@ -11,6 +11,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.base_parameters.sharing import drop_broken_sharing
+from nacelle.errors import ParameterError
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from support.library import library_robot
 
@@ -35,6 +36,25 @@ def _fully_mirrored(robot, shared):
     rng = np.random.default_rng(8)
     z = choice.values + 0.1 * rng.normal(size=len(choice.values)) * np.max(np.abs(choice.values))
     return with_linear_parameters(robot, choice.E @ z)
+
+
+def test_legs_share_inertia_and_keep_friction_of_their_own() -> None:
+    """Forces of legs that differ in friction alone take one set of inertia and all friction."""
+    robot = library_robot("fivebar")
+    alone, legs = base_parameters(robot), base_parameters(robot, shared="legs")
+    p = linear_parameters(robot)
+    own = np.array([name.endswith(("viscous", "coulomb")) for name in p.names])
+    values = np.where(own, p.values * np.linspace(0.5, 2.0, len(own)), p.values)
+    robot = with_linear_parameters(robot, values)
+    base = base_parameters(robot, share="inertia")
+    assert len(base.rigid) == len(legs.rigid) < len(alone.rigid)
+    assert len(base.friction) == len(alone.friction) > len(legs.friction)
+    x, v, a = _states(robot)
+    Y = nacelle.regressor(robot, x, v, a, parameters=base).Y
+    tau = nacelle.inverse_dynamics(robot, x, v, a).tau
+    np.testing.assert_allclose(Y @ base.values, tau, atol=1e-9 * np.max(np.abs(tau)))
+    with pytest.raises(ParameterError, match="share all or inertia"):
+        base_parameters(robot, share="masses")
 
 
 @pytest.mark.slow

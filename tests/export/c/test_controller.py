@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from nacelle.control.blocks.signals import StopReason
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import CONTROLLERS, controller
+from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.kinematic_model import actuator_positions, closure_equations
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -279,6 +282,32 @@ def test_parts_by_name_and_gains_in_the_field(fivebar) -> None:
     place = macro_value(done.out, "FIVEBAR_CONTROLLER_MEMORY_AT_MISSED")
     other.step(np.full(2, np.nan), motions[-1])
     assert (one.memory[place], other.memory[place]) == (0.0, 1.0)
+
+
+@pytest.mark.slow
+def test_parameters_that_are_adapted_have_names(tmp_path: Path) -> None:
+    """Those of the base parameters, in the struct's order, in the header and as texts."""
+    robot = library_robot("fivebar")
+    made = controller(robot, "adaptive", on_stop="hold", resolution=1e-5)
+    done = nacelle.export(
+        robot,
+        out=tmp_path / "p",
+        target=nacelle.io.CTarget(controller=made, precision="double", self_test=False),
+    )
+    library = compile_package(done.out, (*QUICK, *WARNINGS))
+    name_of = library.fivebar_controller_parameter_name
+    name_of.restype = ctypes.c_char_p
+    names = base_parameters(robot, assume="nothing", shared="legs").names
+    count = made.kind.memory(robot).sizes["parameters"]
+    texts = [name_of(index).decode() for index in range(count)]
+    assert len(set(texts)) == count
+    assert len(set(texts) & set(names)) >= 10
+    assert [name_of(index) for index in (-1, count)] == [b"unknown"] * 2
+    header = (done.out / "include" / "fivebar_controller.h").read_text()
+    for index, name in enumerate(texts):
+        assert re.search(rf"FIVEBAR_PARAMETER_\w+ = {index}, /\* {re.escape(name)} \*/", header)
+    assert f"FIVEBAR_CONTROLLER_PARAMETERS = {count}" in header
+    assert json.loads((done.out / "nacelle.json").read_text())["controller"]["parameters"] == texts
 
 
 # ---- Starts at any pose in C: legs found by iteration are those of the Python API, or an error is returned

@@ -27,6 +27,7 @@ from nacelle.identification.data.read import (
     PositionSpec,
     position_channel,
     read_column_map,
+    read_measurement,
 )
 from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot
@@ -77,6 +78,35 @@ def test_text_file_and_mapping_are_one(tmp_path: Path) -> None:
 def test_what_is_no_map(given: dict[str, Any], words: str) -> None:
     with pytest.raises(MeasurementError, match=words):
         read_column_map(given, ROBOT)
+
+
+def test_every_fault_of_a_map_is_reported_at_once(tmp_path: Path) -> None:
+    """Keys, values, names, columns, units and gears, each at its line."""
+    (tmp_path / "log.csv").write_text("t,e1,e2,i2\n0,0,0,0\n1,0,0,0\n", encoding="utf-8")
+    lines = [
+        "time: {column: t, unit: parsec}",
+        "delay: 3 kg",
+        "actuators:",
+        "  left.motor:",
+        "    position: {column: e1, sine: -1}",
+        "    force: {column: nowhere}",
+        "  right.motor:",
+        "    position: {column: e2, unit: mm}",
+        "    current: {column: i2, gear_ratio: 0, torque_constant: 0.1 N m/A}",
+        "  rigth.motor: {}",
+    ]
+    with pytest.raises(MeasurementError, match="problems in the column map") as caught:
+        read_measurement(ROBOT, tmp_path / "log.csv", "\n".join(lines))
+    paths = {problem.line: problem.path for problem in caught.value.problems}
+    assert paths[1] == "time.unit"
+    assert paths[2] == "delay"
+    assert "sine" in paths[5]
+    assert paths[6].endswith("force.column")
+    assert paths[8].endswith("position.unit")
+    assert paths[9].endswith("gear_ratio")
+    assert "rigth" in paths[10]
+    # Nothing follows from a fault that is named already.
+    assert not any("no columns for" in problem.message for problem in caught.value.problems)
 
 
 def test_text_that_is_no_yaml() -> None:

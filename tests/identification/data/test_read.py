@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -128,7 +129,9 @@ def test_units_in_the_header(tmp_path: Path) -> None:
     named[f"q.{FIVEBAR[0]}"] = np.rad2deg(Q[:, 0])
     named[f"force.{FIVEBAR[1]}"] = FORCE[:, 1] * 1e3
     units = {"time": "ms", f"q.{FIVEBAR[0]}": "deg", f"force.{FIVEBAR[1]}": "mNm"}
-    same(read_measurement(library_robot("fivebar"), write_csv(tmp_path / "run.csv", named, units)))
+    measured = read_measurement(library_robot("fivebar"), write_csv(tmp_path / "run.csv", named, units))
+    same(measured)
+    assert measured.source.digest == hashlib.sha256((tmp_path / "run.csv").read_bytes()).hexdigest()
 
 
 def palida_text(**changes: str) -> str:

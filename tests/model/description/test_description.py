@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nacelle
@@ -261,6 +262,7 @@ ROTATIONS = [
         "guess: 90 deg", "§active: true", "elbow.active", "spherical joint cannot be active", base=SPHERICAL
     ),
     Mistake("guess: 90 deg", "§guess: [0, 0, 0, 2]", "elbow.guess", "has length 2, not 1", base=SPHERICAL),
+    Mistake("guess: 90 deg", "§guess: [.7071, 0, 0, .71]", "guess", "has length 1.00", base=SPHERICAL),
     Mistake(
         "guess: 90 deg", "§axis: x", "elbow.axis", "a spherical joint has no axis", "remove", base=SPHERICAL
     ),
@@ -390,6 +392,20 @@ def test_all_mistakes_of_a_file_are_told_at_once() -> None:
         (50, 9, "legs[0].closures.wrist.axis"),
         (53, 5, "legs[0].angels"),
     ]
+
+
+def test_the_digits_of_a_quaternion_decide_how_close_to_1_it_is() -> None:
+    """Rounded to four digits sqrt(1/2) makes a length of 0.99999; it is a guess all the same."""
+
+    def read(guess: str) -> nacelle.Robot:
+        return nacelle.loads(SPHERICAL.replace("guess: 90 deg", f"guess: {guess}"))
+
+    for guess in ("[0.7071, 0, 0, 0.7071]", "[0.71, 0, 0, 0.71]"):
+        elbow = next(joint for joint in read(guess).joints if joint.name.endswith("elbow"))
+        np.testing.assert_allclose(elbow.guess, [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)], atol=1e-15)
+    for guess in ("[0.7071, 0, 0, 0.7061]", "[1, 0, 0, 1]"):
+        with pytest.raises(DescriptionError, match=r"elbow\.guess: the quaternion has length"):
+            read(guess)
 
 
 def test_a_bad_reference_hides_no_missing_key() -> None:

@@ -282,15 +282,17 @@ SOME = Rotation.from_rotvec([0.3, -0.5, 0.8])
         {"matrix": SOME.as_matrix().round(5).tolist()},
         {"rpy": SOME.as_euler("xyz").tolist()},
         {"quat_xyzw": SOME.as_quat().tolist()},
+        {"quat_xyzw": SOME.as_quat().round(4).tolist()},
         {"axis": SOME.as_rotvec().tolist(), "angle": f"{float(np.degrees(SOME.magnitude()))!r} deg"},
     ],
-    ids=["matrix", "rounded", "rpy", "quaternion", "axis"],
+    ids=["matrix", "rounded", "rpy", "quaternion", "four digits", "axis"],
 )
 def test_every_way_to_write_a_rotation(written: dict[str, Any]) -> None:
     R = RotationSpec(**written).rotation()
     np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-14)
-    rounded = "matrix" in written and written["matrix"] != SOME.as_matrix().tolist()
-    np.testing.assert_allclose(R, SOME.as_matrix(), atol=1e-5 if rounded else 1e-14)
+    exact = {"matrix": SOME.as_matrix().tolist(), "quat_xyzw": SOME.as_quat().tolist()}
+    rounded = any(written.get(key, value) != value for key, value in exact.items())
+    np.testing.assert_allclose(R, SOME.as_matrix(), atol=2e-4 if rounded else 1e-14)
 
 
 @pytest.mark.parametrize(
@@ -299,6 +301,7 @@ def test_every_way_to_write_a_rotation(written: dict[str, Any]) -> None:
         ({"matrix": np.diag([1.0, 1.0, -1.0]).tolist()}, "a reflection"),
         ({"matrix": (1.1 * np.eye(3)).tolist()}, "differs from 1 by 0.21"),
         ({"quat_xyzw": [0.0, 0.0, 0.0, 2.0]}, "has length 2"),
+        ({"quat_xyzw": [0.7071, 0.0, 0.0, 0.7075]}, "has length 1.0002"),
         ({"axis": "z"}, "belong together"),
         ({"rpy": [0.0, 0.0, 0.0], "quat_xyzw": [0.0, 0.0, 0.0, 1.0]}, "exactly one"),
     ],

@@ -404,6 +404,10 @@ class Adaptive(ControlLaw):
         """The parameters that are adapted."""
         return adapted_parameters(robot, self.shared)
 
+    def parameter_names(self, robot: Robot) -> tuple[str, ...]:
+        """Names of the parameters that are adapted."""
+        return tuple(self.parameters(robot).names)
+
     def memory(self, robot: Robot) -> VectorLayout:
         """The platform, the desired motion, the parameters, and how strongly each was felt."""
         count = len(self.parameters(robot))

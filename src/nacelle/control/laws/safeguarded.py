@@ -55,7 +55,7 @@ from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.sensors import MISSING, Sensors
+from nacelle.simulation.sensors import MISSING
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, maximum, minimum, pack, where
 
 STOPS = {
@@ -144,6 +144,10 @@ class Safeguarded(ControlLaw):
         """The same of the law without its numbers of tuning."""
         return dataclasses.replace(self, law=self.law.untuned)
 
+    def parameter_names(self, robot: Robot) -> tuple[str, ...]:
+        """Those of the law."""
+        return self.law.parameter_names(robot)
+
     @property
     def _halts(self) -> bool:
         """Whether a stop has forces."""
@@ -195,7 +199,7 @@ class Safeguarded(ControlLaw):
         period, light = tuning.period, max(1.0, tuning.masses.lightest)
         w = min(2.0 * math.pi * tuning.bandwidth, _CROSSOVER / ((period + tuning.delay) * light))
         smoothing = 1.0 - math.exp(-_FILTER_RATIO * w * period)
-        counts = Sensors().resolutions(robot) * smoothing / period
+        counts = tuning.resolution * smoothing / period
         speeds = described_speeds(robot)
         rest = [_REST_SPEED * speeds[i] if i in speeds else _REST_RATE for i in range(len(counts))]
         parts = {

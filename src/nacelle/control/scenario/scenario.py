@@ -247,6 +247,7 @@ class Scenario(HasTable):
         self,
         *,
         controllers: Sequence[str] | None = None,
+        options: Mapping[str, Any] | None = None,
         bandwidth: float | None = None,
         speed: float | None = None,
         **entries: Any,
@@ -255,6 +256,7 @@ class Scenario(HasTable):
 
         Args:
             controllers: names of the controllers; those of the scenario keep their options.
+            options: of all controllers, in addition to theirs.
             bandwidth: of all controllers, Hz.
             speed: of the path, m/s.
             **entries: others that are plain numbers: sample, delay, settle, repeat,
@@ -265,6 +267,10 @@ class Scenario(HasTable):
         chosen = spec.controllers
         if controllers is not None:
             chosen = tuple(named.get(name, ControllerSpec(name=name)) for name in controllers)
+        if options:
+            chosen = tuple(
+                entry.model_copy(update={"options": {**entry.options, **options}}) for entry in chosen
+            )
         if bandwidth is not None:
             chosen = tuple(entry.model_copy(update={"bandwidth": bandwidth}) for entry in chosen)
         path = spec.path

@@ -294,6 +294,7 @@ def base_parameters(
     *,
     assume: str | Sequence[str] = "undescribed",
     shared: object = None,
+    share: str = "all",
     seed: int = 0,
 ) -> BaseParameters:
     """Find the base parameters of a robot: the fewest numbers on which its forces depend, Gamma = Y_b beta.
@@ -307,12 +308,14 @@ def base_parameters(
             (`nacelle.dynamics.base_parameters.choice`).
         shared: "legs" if identical legs share their parameters, "mirrored" if mirror images do, or lists of
             names of legs (`nacelle.model.shared`); as the description says if None, nothing if False.
+        share: which parameters of such legs are one: "all", or "inertia", so that friction and springs stay
+            each leg's own; then of identical legs where `shared` and the description are silent.
         seed: of the motions at which the rank is found.
 
     Raises:
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
     """
-    choice = choose_parameters(robot, assume, shared)
+    choice = choose_parameters(robot, assume, shared, share)
     return _base_parameters(robot, choice, seed)
 
 

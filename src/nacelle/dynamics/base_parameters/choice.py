@@ -97,7 +97,10 @@ class ParameterChoice:
 
 
 def choose_parameters(
-    robot: Robot, assume: str | Sequence[str] = "undescribed", shared: object = None
+    robot: Robot,
+    assume: str | Sequence[str] = "undescribed",
+    shared: object = None,
+    share: str = "all",
 ) -> ParameterChoice:
     """Choose parameters.
 
@@ -110,6 +113,7 @@ def choose_parameters(
             legs that are mirror images do; or lists of names of legs, "mirror NAME" for the mirror image of
             the first (`nacelle.model.shared`). What has different values in the legs of a list stays apart if
             it is friction, a rotor or a spring. As the description says if None; nothing if False.
+        share: which parameters of such legs are one: "all", or "inertia" (`shared_columns`).
 
     Raises:
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
@@ -117,7 +121,7 @@ def choose_parameters(
     parameters = linear_parameters(robot)
     names, values = parameters.names, parameters.values
     out = _assumed_zero(robot, names, values, [assume] if isinstance(assume, str) else list(assume))
-    tied = shared_columns(robot, shared)
+    tied = shared_columns(robot, shared, share)
     members_of: dict[int, list[int]] = {}
     for k in range(len(names)):
         if k not in out:

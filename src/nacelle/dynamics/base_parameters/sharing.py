@@ -39,7 +39,7 @@ from nacelle.model.leg import BASE, Leg
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
-from nacelle.model.shared import SHARING_MODES, named_leg, sharing_faults, structure_difference
+from nacelle.model.shared import SHARED_KINDS, SHARING_MODES, named_leg, sharing_faults, structure_difference
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import joint_axes
 from nacelle.tree.closure import closure_frames
@@ -231,6 +231,8 @@ def _reflection(robot: Robot, motion: TreeKinematics, first: Leg, second: Leg) -
     )
 
 
+# Last parts of the names of inertial parameters.
+_INERTIA = (*INERTIA_NAMES, "rotor_inertia")
 # Values that differ by less than this part of them are one.
 _EQUAL = 1e-9
 
@@ -261,22 +263,30 @@ class SharedParameter(NamedTuple):
     sign: float
 
 
-def shared_columns(robot: Robot, shared: object = None) -> dict[int, SharedParameter]:
+def shared_columns(robot: Robot, shared: object = None, share: str = "all") -> dict[int, SharedParameter]:
     """The parameters that are not their own, by place among the linear parameters.
 
     Args:
         robot: the robot.
         shared: "legs", "mirrored" or lists of names of legs; what the description says if None; nothing if
             False or "nothing".
+        share: "all", or "inertia" for the inertia of bodies and rotors without friction and springs; then of
+            identical legs where neither `shared` nor the description says of which.
 
     Raises:
         ParameterError: if there is no such leg, or legs that are to share parameters differ.
     """
+    if share not in SHARED_KINDS:
+        raise ParameterError(f"legs share all or inertia, got {share!r}; {did_you_mean(share, SHARED_KINDS)}")
+    if shared is None:
+        shared = "legs" if robot.shared is None and share == "inertia" else robot.shared
     parameters = linear_parameters(robot)
     tied: dict[int, SharedParameter] = {}
-    for sharing in _resolve_sharing(robot, robot.shared if shared is None else shared):
+    for sharing in _resolve_sharing(robot, shared):
         tied |= _shared_parameters(robot, sharing, parameters)
-    return tied
+    if share == "all":
+        return tied
+    return {k: leader for k, leader in tied.items() if parameters.names[k].rpartition(".")[2] in _INERTIA}
 
 
 def drop_broken_sharing(robot: Robot) -> Robot:

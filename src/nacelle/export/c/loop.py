@@ -5,6 +5,7 @@ A controller is a struct of the caller, a reset and a step; a plant starts with 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,11 +18,12 @@ from nacelle.control.blocks.signals import (
     StopReason,
 )
 from nacelle.control.controller import Controller
+from nacelle.control.gains import loop_quality
 from nacelle.control.kind import VectorLayout
 from nacelle.control.laws.safeguarded import STOPS, WILD_READINGS, safeguards_of
 from nacelle.emit.c.parts import c_constant, format_call
 from nacelle.emit.c.target import header_lines
-from nacelle.emit.names import comment_text
+from nacelle.emit.names import Identifiers, comment_text, identifier
 from nacelle.export.about import Package, escape_markdown
 from nacelle.export.c.assemble import (
     assemble_declaration,
@@ -58,7 +60,7 @@ _REMARK = """\
  * A wild reading, further from the last than a described speed allows: {glitch}.
  * Forces after a stop: {stop}.
  * Forces are finite always. No branch depends on the numbers but those inside math.h.
- *
+{quality} *
  * {prefix}_reason: why it has stopped, of the enumeration below; {prefix}_reason_text: the same as a text.
  */
 """
@@ -154,16 +156,16 @@ _ENCODERS_SOURCE = """
 }}
 """
 
-_REASONS_SOURCE = """\
-/* {prefix}: see the header. */
+_TEXTS_SOURCE = """\
+/* {function}: see the header. */
 #include "{package}.h"
 
-const char *{prefix}_reason_text(int reason)
+const char *{function}(int {argument})
 {{
     static const char *const texts[{count}] = {{
 {texts}
     }};
-    return (reason >= 0 && reason < {count}) ? texts[reason] : "unknown";
+    return ({argument} >= 0 && {argument} < {count}) ? texts[{argument}] : "unknown";
 }}
 """
 
@@ -189,6 +191,40 @@ def _encoders_prototype(package: Package, real: str) -> str:
     return format_call(f"int {name}", [f"{struct} *c", f"const {real} *q", f"{real} *x"])
 
 
+def _parameter_lines(package: Package, controller: Controller) -> list[str]:
+    """The enumeration of the parameters that a law adapts, each with its name."""
+    names = controller.kind.parameter_names(package.robot)
+    if not names:
+        return []
+    prefix, identifiers = f"{package.name}_controller", Identifiers()
+    lines = []
+    for index, name in enumerate(names):
+        constant = identifiers.unique(f"{package.name}_parameter_{identifier(name, 'p')}".upper())
+        lines.append(f"    {constant} = {index}, /* {comment_text(name)} */")
+    return [
+        f"enum {prefix}_parameters {{",
+        *lines,
+        f"    {prefix.upper()}_PARAMETERS = {len(names)}",
+        "};",
+        "",
+        f"const char *{prefix}_parameter_name(int index);",
+        "",
+    ]
+
+
+def text_function(package: Package, name: str, argument: str, texts: Sequence[str]) -> tuple[str, str]:
+    """File name and text of a function that gives texts by their numbers."""
+    quoted = [comment_text(text).replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    function = f"{package.name}_controller_{name}"
+    return f"{function}.c", _TEXTS_SOURCE.format(
+        function=function,
+        package=package.name,
+        argument=argument,
+        count=len(texts),
+        texts=",\n".join(f'        "{text}"' for text in quoted),
+    )
+
+
 def _reason_lines(package: Package) -> list[str]:
     """The enumeration of reasons."""
     prefix = f"{package.name}_controller"
@@ -204,15 +240,6 @@ def _reason_lines(package: Package) -> list[str]:
         f"const char *{prefix}_reason_text(int reason);",
         "",
     ]
-
-
-def reasons_source(package: Package) -> tuple[str, str]:
-    """File name and text of what names the reasons of a stop."""
-    prefix = f"{package.name}_controller"
-    texts = ",\n".join(f'        "{reason.text}"' for reason in StopReason)
-    return f"{prefix}_reason_text.c", _REASONS_SOURCE.format(
-        prefix=prefix, package=package.name, count=len(StopReason), texts=texts
-    )
 
 
 def _offset_macros(package: Package, what: str, fields: VectorLayout, labels: dict[str, str]) -> list[str]:
@@ -240,6 +267,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
         f"#define {prefix.upper()}_PERIOD {c_constant(controller.period, reals[0])}",
         "",
         *_reason_lines(package),
+        *_parameter_lines(package, controller),
     ]
     for real in reals:
         struct = controller_names(package, real)[0]
@@ -258,6 +286,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
     about = _REMARK.format(
         prefix=prefix,
         encoders=_ENCODERS_REMARK.format(prefix=prefix) if package.request.has_kinematics else "",
+        quality="".join(f" * {line}\n" for line in _quality_lines(controller)),
         stop=STOPS[guards.on_stop],
         glitch=WILD_READINGS[guards.on_glitch],
         kind=comment_text(controller.name),
@@ -401,7 +430,11 @@ def loop_part(package: Package, precisions: Sequence[str], tolerances: Mapping[s
     if request.controller is not None:
         headers[f"{package.name}_controller.h"] = controller_header(package, request.controller, reals)
         sources |= dict(controller_source(package, request.controller, real) for real in reals)
-        sources |= dict([reasons_source(package)])
+        texts = [text_function(package, "reason_text", "reason", [reason.text for reason in StopReason])]
+        names = request.controller.kind.parameter_names(package.robot)
+        if names:
+            texts.append(text_function(package, "parameter_name", "index", names))
+        sources |= dict(texts)
     if request.plant:
         declared += plant_declaration(package, reals)
         sources |= dict(plant_source(package, real) for real in reals)
@@ -449,12 +482,49 @@ def _controller_readme(package: Package, controller: Controller, real: str) -> l
         "Forces are finite always. A step has no loops but over the entries of arrays: its count is the "
         "worst case and every case. In float the struct, reset and step end in `_f`.",
         "",
+        *_ripple_table(controller),
         f"Parts of the struct, for instance `c.memory[{package.name.upper()}_CONTROLLER_MEMORY_AT_STOPPED]`:",
         "",
         "| array | part | at | numbers | after a reset | what it is |",
         "|---|---|---|---|---|---|",
     ]
-    return lines + _field_rows(controller)
+    return lines + _field_rows(controller) + _parameter_rows(controller)
+
+
+def _quality_lines(controller: Controller) -> list[str]:
+    """The loop of a tuned controller in lines: bandwidth, damping, delay margin."""
+    if controller.tuned is None:
+        return []
+    quality, tuned = loop_quality(controller, controller.tuned), controller.tuned
+    lines = [
+        f"Loop of {tuned.bandwidth:.4g} Hz at a delay of {1e3 * tuned.specification.delay:.3g} ms: damping "
+        f"ratio {quality.damping:.2f}, delay margin {1e3 * quality.delay_margin:.3g} ms."
+    ]
+    if tuned.forced:
+        lines.insert(0, "FORCED GAINS: this loop was refused, and taken as it is.")
+    return lines
+
+
+def _ripple_table(controller: Controller) -> list[str]:
+    """Paragraphs on the loop: damping, delay margin, and the force that a count of an encoder makes."""
+    if controller.tuned is None:
+        return []
+    quality, robot = loop_quality(controller, controller.tuned), controller.robot
+    lines = [
+        *_quality_lines(controller),
+        "Both are the worst over the workspace. The table has the largest force that one count of an "
+        "encoder makes, what of it is left with the gain `damping` at zero, and its part of the limit.",
+        "",
+        "| actuator | count, rad or m | force of a count, N or N m | of the position | of the limit |",
+        "|---|---|---|---|---|",
+    ]
+    counts = controller.tuned.specification.resolution
+    rows = zip(robot.actuators, counts, quality.ripple, quality.ripple_of_position, strict=True)
+    for actuator, count, ripple, of_position in rows:
+        share = f"{100.0 * ripple / actuator.force:.3g} %" if math.isfinite(actuator.force) else "-"
+        name = escape_markdown(actuator.name)
+        lines.append(f"| {name} | {count:.4g} | {ripple:.4g} | {of_position:.4g} | {share} |")
+    return [*lines, ""]
 
 
 def _encoders_note(package: Package, real: str) -> str:
@@ -469,6 +539,17 @@ def _encoders_note(package: Package, real: str) -> str:
         f"`{function}(&c, q, x)` starts from readings q alone: x is the pose that they have, by forward "
         "kinematics from the reference pose; it returns 0, or why it cannot start (see the header)."
     )
+
+
+def _parameter_rows(controller: Controller) -> list[str]:
+    """The table of the parameters that a law adapts."""
+    names = controller.kind.parameter_names(controller.robot)
+    if not names:
+        return []
+    fields = memory_fields(controller)
+    first = fields.slice_of("parameters").start
+    rows = [f"| {index} | {first + index} | {escape_markdown(name)} |" for index, name in enumerate(names)]
+    return ["", "Parameters that are adapted:", "", "| number | at | name |", "|---|---|---|", *rows]
 
 
 def _field_rows(controller: Controller) -> list[str]:

@@ -33,12 +33,16 @@ class MeasurementSource:
             follow one another; 0 for arrays.
         columns: name of the file's column for each signal, such as {"q.strut1": "enc1", "time": "t"}.
         conversions: for each signal how its numbers were converted; as they are if left out.
+        signs: for each signal the sign that it was read with, by the map or the description; 1 if left out.
+        digest: SHA-256 of the file, in hexadecimal digits; empty for arrays.
     """
 
     file: str = "<python>"
     rows: int | Array = 0
     columns: dict[str, str] = field(default_factory=dict)
     conversions: dict[str, Conversion] = field(default_factory=dict)
+    signs: dict[str, int] = field(default_factory=dict)
+    digest: str = ""
 
     def column(self, signal: str) -> str:
         """The name of a signal's column in the file."""

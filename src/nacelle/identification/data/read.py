@@ -38,9 +38,10 @@ sign (reading) + zero, where the map does not give them.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,19 +178,32 @@ def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> Co
     Raises:
         MeasurementError: with all problems, each with file, line and column.
     """
+    column_map, problems = _read_map(columns, robot)
+    if problems:
+        raise _problem_error(problems, "in the column map")
+    return column_map
+
+
+def _read_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> tuple[ColumnMap, list[Problem]]:
+    """A column map without what is wrong in it, and what is wrong."""
     try:
         source = _source(columns)
     except DescriptionError as fault:
         raise MeasurementError("the column map cannot be read:", fault.problems) from None
+    plain = source.root.plain()
+    problems = []
     try:
-        spec = ColumnMapSpec.model_validate(source.root.plain())
+        spec = ColumnMapSpec.model_validate(plain)
     except ValidationError as errors:
         faults = errors.errors(include_url=False)
         problems = [source.problem(error["loc"], *message_and_hint(error)) for error in faults]
-        raise _problem_error(sorted(problems), "in the column map") from None
+        if not isinstance(plain, Mapping):
+            raise _problem_error(problems, "in the column map") from None
+        spec = _sound_parts(plain)
     names = [actuator.name for actuator in robot.actuators]
-    entries = spec.actuators if spec.actuators is not None else dict.fromkeys(names)
-    problems = [
+    entries = plain.get("actuators")
+    entries = entries if isinstance(entries, Mapping) else dict.fromkeys(names)
+    problems += [
         source.problem(
             ("actuators", name), f"{robot.name} has no actuator {name!r}", did_you_mean(name, names)
         )
@@ -200,9 +214,39 @@ def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> Co
     if missing:
         hint = "every actuator of the robot needs its columns"
         problems.append(source.problem(("actuators",), f"no columns for {', '.join(missing)}", hint))
-    if problems:
-        raise _problem_error(sorted(problems), "in the column map")
-    return ColumnMap(spec, source)
+    return ColumnMap(spec, source), sorted(problems)
+
+
+def _sound_parts(plain: Mapping[str, Any]) -> ColumnMapSpec:
+    """The parts of a column map that can be read, each for itself."""
+
+    def sound(model: type[Strict], entries: object) -> Any:
+        """The entries of a mapping that a model accepts."""
+        if not isinstance(entries, Mapping):
+            return None
+        try:
+            return model.model_validate(entries)
+        except ValidationError:
+            return None
+
+    signals: dict[str, type[Strict]] = {
+        "position": PositionSpec,
+        "force": ForceSpec,
+        "current": CurrentSpec,
+        "reference": PositionSpec,
+    }
+    actuators = plain.get("actuators") or {}
+    return ColumnMapSpec.model_construct(
+        time=sound(TimeSpec, plain.get("time")),
+        delay=plain.get("delay"),
+        actuators={
+            name: ActuatorColumns.model_construct(
+                **{key: sound(model, entry.get(key)) for key, model in signals.items()}
+            )
+            for name, entry in (actuators.items() if isinstance(actuators, Mapping) else ())
+            if isinstance(entry, Mapping)
+        },
+    )
 
 
 def _problem_error(problems: list[Problem], where: str) -> MeasurementError:
@@ -258,6 +302,7 @@ class Channel:
         zero: subtracted from the numbers of the column, in its unit.
         scale: factor after that.
         offset: added last, m or rad.
+        sign: of the map, 1 or -1, which is in the scale.
     """
 
     signal: str
@@ -267,6 +312,7 @@ class Channel:
     zero: float = 0.0
     scale: float = 1.0
     offset: float = 0.0
+    sign: int = 1
 
     def values(self, column: Array) -> Array:
         """The signal (N,) from the numbers of the column."""
@@ -315,7 +361,7 @@ def position_channel(
     if (counted or spec.side == "motor") and signal.startswith("q."):
         sign = actuator.encoder_sign if spec.sign is None else sign
         offset = actuator.encoder_zero if zero is None else 0.0
-    return Channel(signal, spec.column, path, unit, zero or 0.0, scale * sign, offset)
+    return Channel(signal, spec.column, path, unit, zero or 0.0, scale * sign, offset, sign)
 
 
 def force_channel(
@@ -336,7 +382,7 @@ def force_channel(
     elif spec.gear_ratio is not None:
         raise ChannelError("gear_ratio", "a force of the joint has no gear", "side: motor")
     unit = read_unit(spec.unit or header, allowed, f"{actuator.name} ({kind}s)")
-    return Channel(signal, spec.column, path, unit, scale=scale)
+    return Channel(signal, spec.column, path, unit, scale=scale, sign=spec.sign)
 
 
 def current_channel(
@@ -358,9 +404,8 @@ def current_channel(
             f"the torque constant of {actuator.name} is not given, so its current is no force",
             "torque_constant: 0.12 N*m/A here, or in the actuator of the description",
         )
-    return Channel(
-        signal, spec.column, path, unit, scale=spec.sign * constant * _gear_ratio(robot, actuator, spec)
-    )
+    scale = spec.sign * constant * _gear_ratio(robot, actuator, spec)
+    return Channel(signal, spec.column, path, unit, scale=scale, sign=spec.sign)
 
 
 def read_duration(key: str, value: object) -> float:
@@ -474,18 +519,25 @@ def read_measurement(
     recording = open_recording(Path(path))
     if columns is None:
         return _MeasurementReader(robot, recording, None).measurement(_default_map(robot, recording), delay)
-    column_map = read_column_map(columns, robot)
-    return _MeasurementReader(robot, recording, column_map).measurement(column_map.spec, delay)
+    column_map, problems = _read_map(columns, robot)
+    return _MeasurementReader(robot, recording, column_map, problems).measurement(column_map.spec, delay)
 
 
 class _MeasurementReader:
     """Reads one measurement, and gathers what is wrong."""
 
-    def __init__(self, robot: Robot, recording: Recording, column_map: ColumnMap | None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        recording: Recording,
+        column_map: ColumnMap | None,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        """Keep the map without what is wrong in it, and what is wrong."""
         self.robot = robot
         self.recording = recording
         self.map = column_map
-        self.problems: list[Problem] = []
+        self.problems = list(problems)
 
     def measurement(self, spec: ColumnMapSpec, delay: float | None) -> Measurement:
         """The measurement that a map makes of the recording."""
@@ -494,7 +546,7 @@ class _MeasurementReader:
         assert spec.actuators is not None
         channels = self._channels(spec)
         referred = [channel for channel in channels if channel.signal.startswith("reference.")]
-        if referred and len(referred) < len(self.robot.actuators):
+        if referred and len(referred) < len(self.robot.actuators) and not self.problems:
             self._add_problem(
                 ("actuators",), "only some actuators have a reference", "give it for all, or for none"
             )
@@ -519,6 +571,8 @@ class _MeasurementReader:
             self.recording.rows(count),
             {channel.signal: channel.column for channel in channels},
             {channel.signal: channel.conversion for channel in channels},
+            {channel.signal: channel.sign for channel in channels},
+            _file_digest(self.recording.file),
         )
         return Measurement(
             self.robot,
@@ -538,8 +592,11 @@ class _MeasurementReader:
         assert spec.actuators is not None
         channels = []
         time = spec.time or TimeSpec(column="time")
+        is_wrong = spec.time is None and any(problem.path.startswith("time") for problem in self.problems)
         with self._collect_errors("time"):
-            if time.column is None:
+            if is_wrong:
+                pass
+            elif time.column is None:
                 if not read_duration("step", time.step) > 0.0:
                     self._add_problem(
                         ("time", "step"), "the step between samples is not above zero", "step: 1 ms"
@@ -548,9 +605,9 @@ class _MeasurementReader:
                 unit = time.unit or self.recording.units.get(time.column, "")
                 channels.append(Channel("time", time.column, ("time",), read_unit(unit, (TIME,), "time")))
         for actuator in self.robot.actuators:
-            entry = spec.actuators[actuator.name]
+            entry = spec.actuators.get(actuator.name)
             for key in ("position", "force", "current", "reference"):
-                part = getattr(entry, key)
+                part = getattr(entry, key, None)
                 path = ("actuators", actuator.name, key)
                 if part is None or not self._require_column(part.column, path):
                     continue
@@ -616,7 +673,13 @@ class _MeasurementReader:
 
     def _raise_problems(self) -> None:
         if self.problems:
-            raise _problem_error(self.problems, "on the way to a measurement")
+            in_map = self.map is not None
+            raise _problem_error(self.problems, "in the column map" if in_map else "in the columns")
+
+
+def _file_digest(file: str) -> str:
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _default_map(robot: Robot, recording: Recording) -> ColumnMapSpec:

@@ -24,12 +24,14 @@ frame's origin.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.dynamics.base_parameters.choice import ParameterChoice, choose_parameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.cone_program import nearest_in_cones
 from nacelle.identification.consistency.consistent import MARGIN, WEIGHT
@@ -237,6 +239,24 @@ def payload_from_runs(
     )
 
 
+def check_payload_carrier(
+    robot: Robot, assume: str | Sequence[str] = "undescribed", carrier_name: str | None = None
+) -> None:
+    """Refuse a payload whose parameters are assumed to be zero where it is, before anything is estimated.
+
+    Args:
+        robot: the robot.
+        assume: what is always zero, as in `base_parameters`.
+        carrier_name: the tool or body of the platform that carries the payload; the platform if None.
+
+    Raises:
+        ParameterError: if there is no such tool or body.
+        IdentificationError: if parameters that a payload has are assumed to be zero.
+    """
+    body, _ = payload_frame(robot, carrier_name)
+    _payload_columns(robot, choose_parameters(robot, assume, shared=False), body)
+
+
 def _white_covariance(run: FittedEstimate) -> Array:
     """Covariance of a run's estimates if its residuals were white; its own where these are not at hand."""
     covariance = np.asarray(run.covariance_)
@@ -269,14 +289,22 @@ def _satterthwaite(remaining: Array, S: Array) -> tuple[float, float]:
 
 def _body_columns(base: BaseParameters, body: int) -> Array:
     """K_b (base parameters, 10): what the ten parameters of a body add to the base parameters."""
-    indices = base.choice.columns[_TEN * (body - 1) : _TEN * body]
+    return np.asarray(base.K[:, _payload_columns(base.robot, base.choice, body)])
+
+
+def _payload_columns(robot: Robot, choice: ParameterChoice, body: int) -> tuple[int, ...]:
+    """The chosen parameters (10,) in which the ten of a body count."""
+    indices = choice.columns[_TEN * (body - 1) : _TEN * body]
     lost = [name for name, index in zip(INERTIA_NAMES, indices, strict=True) if index < 0]
     if lost:
+        carrier = robot.bodies[body]
+        without = ", which the description gives no mass," if carrier.massless else ""
         raise IdentificationError(
-            f"the base parameters assume {', '.join(lost)} of {base.robot.bodies[body].name!r} to be zero, "
-            'which a payload need not have: assume nothing (assume="nothing", --assume nothing)'
+            f"the base parameters assume {', '.join(lost)} of {carrier.name!r}{without} to be zero, which a "
+            'payload on it need not have: assume nothing (assume="nothing", --assume nothing), or name the '
+            "body that carries it (carrier_name, --on)"
         )
-    return np.asarray(base.K[:, indices])
+    return indices
 
 
 def _least_squares(H: Array, h: Array, S: Array, size: float) -> tuple[Array, Array, Array]:

@@ -430,9 +430,10 @@ class OptimisationStage(NamedTuple):
 
 
 _STAGES = (
-    OptimisationStage(1.0, 8.0, 0.6, friction_widening=5.0, sample_stride=2),
-    OptimisationStage(0.4, 16.0, 1.0),
-    OptimisationStage(0.25, 64.0, 1.5),
+    OptimisationStage(1.0, 8.0, 0.2, friction_widening=5.0, sample_stride=2),
+    OptimisationStage(0.6, 8.0, 0.3, friction_widening=5.0, sample_stride=2),
+    OptimisationStage(0.3, 16.0, 1.0),
+    OptimisationStage(0.2, 64.0, 1.5),
 )
 # Starts: the fewest, the most, and of how many coefficients times parameters one has the time.
 _FEWEST, _MOST, _WORK = 8, 32, 40000

@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ValidationInfo
 
-from nacelle.model.description.fields import Name, Raw, RawList, Strict, raise_all, units_of
+from nacelle.model.description.fields import (
+    Name,
+    Raw,
+    RawList,
+    Strict,
+    quaternion_tolerance,
+    raise_all,
+    units_of,
+)
 from nacelle.model.joint import (
     MOTION,
     UNBOUNDED,
@@ -410,7 +418,7 @@ class DriveReader:
             if axis is Primitive.SPHERICAL:
                 quat = [self.quantity(v, "number", path) for v in values[len(result) : len(result) + 4]]
                 size = math.sqrt(sum(q * q for q in quat))
-                if abs(size - 1.0) > 1e-6:
+                if abs(size - 1.0) > quaternion_tolerance(quat):
                     self.report(path, f"the quaternion has length {size:.6g}, not 1", "x y z w")
                     quat, size = [0.0, 0.0, 0.0, 1.0], 1.0
                 result += quat if abs(size - 1.0) < 1e-15 else [q / size for q in quat]

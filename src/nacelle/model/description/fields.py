@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -357,3 +359,13 @@ Angles3 = _vector_type("angle", 3)
 Moments3 = _vector_type("first moment", 3)
 Accelerations3 = _vector_type("acceleration", 3)
 Numbers4 = _vector_type("number", 4)
+
+
+def quaternion_tolerance(quat: Sequence[float]) -> float:
+    """How far from 1 the length of a quaternion may be: what rounding to the digits given makes of it.
+
+    Rounding to d decimals moves each of four entries by 10^-d / 2 at most, and the length by 10^-d.
+    """
+    exponents = [Decimal(repr(float(entry))).as_tuple().exponent for entry in quat]
+    decimals = max((-exponent for exponent in exponents if isinstance(exponent, int)), default=0)
+    return max(1e-6, min(1e-2, 10.0**-decimals))

@@ -16,6 +16,7 @@ from nacelle.model.description.fields import (
     Numbers4,
     Strict,
     fault,
+    quaternion_tolerance,
     raise_at,
     read_vector,
     require_one_of,
@@ -67,9 +68,12 @@ class RotationSpec(Strict):
         if (self.axis is None) != (self.angle is None):
             raise fault("axis and angle belong together", "write {axis: z, angle: 30 deg}")
         require_one_of(self, "matrix", "rpy", "angle", "quat_xyzw")
-        if self.quat_xyzw is not None and abs(np.linalg.norm(self.quat_xyzw) - 1.0) > 1e-6:
+        if self.quat_xyzw is not None:
             length = np.linalg.norm(self.quat_xyzw)
-            raise_at("quat_xyzw", f"the quaternion has length {length:.6g}, not 1", "scalar last: x y z w")
+            if abs(length - 1.0) > quaternion_tolerance(self.quat_xyzw):
+                raise_at(
+                    "quat_xyzw", f"the quaternion has length {length:.6g}, not 1", "scalar last: x y z w"
+                )
         if self.matrix is not None:
             R = np.array(self.matrix)
             error = float(np.max(np.abs(R.T @ R - np.eye(3))))

@@ -123,6 +123,24 @@ def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str
     assert verdict.cost == 10.0
 
 
+@pytest.mark.parametrize(
+    ("signs", "columns", "hint"),
+    [
+        ({}, (1,), "sign: -1 for enc1"),
+        ({"q.right.motor": -1}, (1,), "sign: 1 for enc1"),
+        ({"q.left.motor": -1, "q.right.motor": -1}, (0, 1), "sign: 1 for all of them"),
+        ({"q.left.motor": -1}, (0, 1), "the opposite sign for all of them"),
+    ],
+)
+def test_a_hint_knows_the_sign_that_a_map_gives(
+    signs: dict[str, int], columns: tuple[int, ...], hint: str
+) -> None:
+    measurement = run()
+    measurement = replace(measurement, source=replace(measurement.source, signs=signs))
+    judge = KnowingJudge(scale_columns(M, columns, -1.0))
+    assert [found.hint for found in check_columns(measurement, judge, identity_correction(M))[0]] == [hint]
+
+
 def test_an_encoder_that_is_rougher_than_a_force() -> None:
     measurement = run()
     assert list(rough_encoders(measurement)) == []

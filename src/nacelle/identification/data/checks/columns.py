@@ -11,7 +11,7 @@ that is not true are tried in each other's place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -26,7 +26,7 @@ from nacelle.identification.data.checks.judge import (
     swap_columns,
 )
 from nacelle.identification.data.checks.zeros import best_shift, improvement_message, is_small, shift_finding
-from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Measurement
+from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Measurement, MeasurementSource
 from nacelle.model.robot import Robot
 
 # A correction is believed if its cost is lower by this much, and by this factor.
@@ -136,15 +136,13 @@ def _single_corrections(measurement: Measurement) -> Iterator[Correction]:
         yield replace(swap_columns(m, i, j, *known), kind="swapped", message=message, hint=hint)
     for k in range(2 * m):
         message = f"column {column[k]} has the wrong sign"
-        yield replace(
-            scale_columns(m, (k,), -1.0), kind="sign", message=message, hint=f"sign: -1 for {column[k]}"
-        )
+        hint = f"{_opposite_sign(source, names[k : k + 1])} for {column[k]}"
+        yield replace(scale_columns(m, (k,), -1.0), kind="sign", message=message, hint=hint)
     groups = (("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m))))
     for name, columns in groups:
         message = f"all {name} have the wrong sign"
-        yield replace(
-            scale_columns(m, columns, -1.0), kind="sign", message=message, hint="sign: -1 for all of them"
-        )
+        hint = f"{_opposite_sign(source, [names[k] for k in columns])} for all of them"
+        yield replace(scale_columns(m, columns, -1.0), kind="sign", message=message, hint=hint)
     factors = [_unit_factors(robot, k) for k in range(2 * m)]
     scaled: list[tuple[tuple[int, ...], str, str, dict[float, str]]] = [
         ((k,), f"column {column[k]} is", column[k], factors[k]) for k in range(2 * m)
@@ -161,6 +159,12 @@ def _single_corrections(measurement: Measurement) -> Iterator[Correction]:
                 changed = replace(changed, time_scale=factor)
             message, hint = f"{subject} too {ratio}: {unit}", f"check the unit of {name}"
             yield replace(changed, kind="unit", message=message, hint=hint)
+
+
+def _opposite_sign(source: MeasurementSource, signals: Sequence[str]) -> str:
+    """What a map has to say about signals for their signs to change; it may give some of them already."""
+    signs = {source.signs.get(name, 1) for name in signals}
+    return f"sign: {-signs.pop()}" if len(signs) == 1 else "the opposite sign"
 
 
 def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
