@@ -19,6 +19,7 @@ from nacelle.cli.inputs import (
     PayloadOption,
     load_robot,
     read_law_options,
+    read_trajectory,
 )
 from nacelle.cli.outputs import print_exchange, print_notes, print_parts
 from nacelle.errors import ExportError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _MODEL_OPTIONS = (
     *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch", "profile"),
     *("controller", "bandwidth", "period", "delay", "option", "force_gains", "on_stop", "on_glitch"),
-    *("plant", "no_self_test"),
+    *("plant", "trajectory", "no_self_test"),
 )
 
 
@@ -134,6 +135,14 @@ def export_command(
         bool,
         typer.Option("--plant", help="Add the simulated robot (plant) that a controller moves (c and fmi)."),
     ] = False,
+    trajectory: Annotated[
+        str,
+        typer.Option(
+            "--trajectory",
+            help="Add C code that samples a trajectory: a table of waypoints with times (CSV), or the path "
+            "of a scenario: circle, pick-and-place or a YAML file.",
+        ),
+    ] = "",
     precision: Annotated[
         str, typer.Option("--precision", help="Precision of C and CUDA code: double, float or both.")
     ] = "both",
@@ -199,6 +208,7 @@ def export_command(
         "parameters": parameters,
         "controller": law,
         "plant": plant,
+        "trajectory": read_trajectory(robot, trajectory) if trajectory else None,
         "precision": precision,
         "batch": batch,
         "profile": profile,

@@ -199,6 +199,13 @@ def excite_command(
     margin: Annotated[
         float, typer.Option(help="Fraction of each joint's range that is kept free at both ends.")
     ] = 0.02,
+    reserve: Annotated[
+        float,
+        typer.Option(
+            help="Fraction of described speed and force limits that is kept free for the controller; limits "
+            "given by options are taken as they are."
+        ),
+    ] = 0.2,
     conditioning: Annotated[
         float | None,
         typer.Option(
@@ -223,8 +230,18 @@ def excite_command(
     seed: Annotated[int, typer.Option(help="Seed of the random motions.")] = 0,
     payload: PayloadOption = None,
     rate: Annotated[float, typer.Option("--rate", help="Sample rate of the table, Hz.")] = 1000.0,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Output table of the motion (CSV).")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv",
+            help="Output table (CSV): the way from the home pose, the motion and the way back, with "
+            "positions, rates and model forces of the actuators.",
+        ),
+    ] = None,
     periods: Annotated[int, typer.Option(help="Number of periods of a Fourier motion in the table.")] = 1,
+    approach: Annotated[
+        bool, typer.Option(help="Whether the table begins and ends at rest in the home (reference) pose.")
+    ] = True,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Motion to write (YAML), for example for simulate-experiment."),
@@ -261,6 +278,7 @@ def excite_command(
         acceleration=_read_limits(robot, "--acceleration", acceleration, "acceleration"),
         force=_read_limits(robot, "--force", force, "force"),
         margin=margin,
+        reserve=reserve,
         conditioning=conditioning,
     )
     parameters = None
@@ -279,7 +297,7 @@ def excite_command(
         parameters=parameters,
     )
     if csv is not None:
-        result.to_csv(csv, rate=rate, periods=periods)
+        result.to_csv(csv, rate=rate, periods=periods, approach=approach)
     if out is not None:
         result.save(out, overwrite=will_overwrite(out))
     print_result(result, Excitation.data, excitation_parts, as_json)
@@ -321,9 +339,10 @@ def _read_limit(robot: Robot, k: int, text: str, is_rotation: bool, quantity: st
     if not text.endswith("%"):
         return read_quantity(text, angle=is_rotation, quantity=quantity)
     from nacelle.identification.excitation.limits import motion_limits
+    from nacelle.identification.excitation.settings import MotionLimits
     from nacelle.kinematics.pose_input import reference_pose
 
-    usual = motion_limits(robot, reference_pose(robot))
+    usual = motion_limits(robot, reference_pose(robot), MotionLimits(reserve=0.0))
     kinds = {"speed": usual.speed, "acceleration": usual.acceleration, "force": usual.force}
     try:
         part = float(text[:-1]) / 100.0

@@ -19,6 +19,7 @@ from nacelle.progress import task
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
+    from nacelle.trajectory.base import Trajectory
 
 
 # ---- tools, payloads and wrenches from outside
@@ -277,6 +278,23 @@ def _law_value(name: str, text: str) -> bool | float | str:
     except UnitError as error:
         raise NacelleError(f"--option {name}: {error}; {error.hint}") from None
     return float(match[0]) * float(unit.exact) * unit.irrational
+
+
+def read_trajectory(robot: Robot, source: str) -> Trajectory:
+    """A trajectory of a robot: a spline through waypoints with times (CSV), or the path of a scenario.
+
+    Raises:
+        NacelleError: if the table has no times, or there is no such scenario.
+    """
+    from nacelle.control.scenario.scenario import read_scenario
+    from nacelle.trajectory.waypoints import read_waypoints
+
+    if not source.lower().endswith(".csv"):
+        return read_scenario(source).prepare(robot).trajectory
+    waypoints = read_waypoints(Path(source), robot.motion)
+    if waypoints.times is None:
+        raise NacelleError(f"{source}: the waypoints have no times; add a column t")
+    return waypoints.bspline()
 
 
 def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:

@@ -17,6 +17,7 @@ from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
+from nacelle.trajectory import Trajectory
 
 CLOSING_STEP = "close_legs"
 """What the step is called that closes the legs."""
@@ -123,6 +124,7 @@ class ExportRequest:
         parameters: groups of the robot's free numbers that are given at run time.
         controller: a controller, or None.
         plant: whether the robot is among the functions as what a controller moves.
+        trajectory: a trajectory of the robot that is sampled in C, or None.
         wrong: how far relations of a branch's unknowns may be off, rad or robot's sizes: as exactly as the
             unknowns are known in the least of the precisions.
     """
@@ -135,6 +137,7 @@ class ExportRequest:
     parameters: tuple[str, ...] = ()
     controller: Controller | None = None
     plant: bool = False
+    trajectory: Trajectory | None = None
     wrong: float = RELATION_TOLERANCE
 
     @property

@@ -289,6 +289,7 @@ def export(
         tuple(group for group in groups if group),
         chosen.controller,
         bool(chosen.plant),
+        chosen.trajectory,
     )
     prefix = package_name(robot, name)
     if chosen.name == "fmi" or request.loop:
@@ -366,6 +367,7 @@ def _manifest(
         "parameters": list(package.request.parameters),
         "controller": _controller_data(package.request.controller),
         "plant": package.request.plant,
+        "trajectory": None if package.request.trajectory is None else package.request.trajectory.duration,
         **tried,
         "functions": {
             entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries

@@ -9,6 +9,7 @@ from nacelle.control.controller import Controller
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import Package
 from nacelle.export.vectors import ReferenceVectors
+from nacelle.trajectory import Trajectory
 
 PRECISIONS: dict[str, tuple[str, ...]] = {
     "double": ("double",),
@@ -17,6 +18,7 @@ PRECISIONS: dict[str, tuple[str, ...]] = {
 }
 _DOUBLE = "precision and batch are options of C; the target {} computes in double"
 _PROFILE = "profiles are written in C; the target {} has none"
+_TRAJECTORY = "trajectories are sampled in C; the target {} has none"
 _MODELS = "controllers and plants are written in C; the target {} has models alone"
 
 
@@ -32,6 +34,7 @@ class ExportTarget:
         profile: what kind of machine the code is for.
         controller: a controller of the robot.
         plant: whether there is the robot as what a controller moves.
+        trajectory: a trajectory of the robot that is sampled in C.
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
             sequence or one text with commas: every function then comes with one that prepares them.
         self_test: whether the self-test is run before anything is written; None where it cannot be.
@@ -41,13 +44,14 @@ class ExportTarget:
     models: ClassVar[tuple[str, ...]] = ()
     refusals: ClassVar[dict[str, str]] = {
         **{"precision": _DOUBLE, "batch": _DOUBLE, "profile": _PROFILE},
-        **{"controller": _MODELS, "plant": _MODELS},
+        **{"controller": _MODELS, "plant": _MODELS, "trajectory": _TRAJECTORY},
     }
     precision: str = "double"
     batch: bool = False
     profile: str = ""
     controller: Controller | None = None
     plant: bool = False
+    trajectory: Trajectory | None = None
     parameters: str | Sequence[str] = ()
     self_test: bool | None = None
 

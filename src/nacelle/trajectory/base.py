@@ -301,13 +301,16 @@ class Trajectory(ABC, Plottable):
         """
         from nacelle.tables.csv import write_table
 
-        times, (x, v, a) = self.sample(n, rate=rate)
+        write_table(Path(path), *self.table_columns(*self.sample(n, rate=rate)))
+
+    def table_columns(self, times: Array, sample: Sample) -> tuple[list[str], list[str], Array]:
+        """Names, units and numbers (N, columns) of the columns t, x, v and a at times (N,)."""
         layout = self.layout
         units = ["s", *layout.units]
         for power in ("s", "s^2"):
             units += [f"{unit}/{power}" if unit else "" for unit in layout.v_units]
         names = ["t", *layout.x_names, *layout.v_names, *layout.a_names]
-        write_table(Path(path), names, units, np.column_stack([times, x, v, a]))
+        return names, units, np.column_stack([times, *sample])
 
     def then(self, *others: Trajectory) -> Chain:
         """This trajectory, and the others after it; each begins at the pose where the one before ends."""

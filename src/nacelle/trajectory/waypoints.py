@@ -138,7 +138,7 @@ class _Reader(Columns):
         for k, name in enumerate(table.names):
             name = named.get(name, name)
             # Columns that the commands add: flags, and figures of joints and actuators by their full names.
-            if name in ignored or name == "flags" or "." in name:
+            if name in ignored or name in ("flags", "phase") or "." in name:
                 continue
             if name not in columns:
                 hint = did_you_mean(name, columns)

@@ -86,12 +86,40 @@ def test_files_that_are_none(tmp_path):
         read_motion(tmp_path / "missing.yaml")
 
 
-@pytest.mark.slow
 def test_tables_have_the_motion(tmp_path):
-    result = quick_excitation()
-    result.to_csv(tmp_path / "motion.csv", rate=200.0)
-    read = nacelle.trajectory.read_waypoints(tmp_path / "motion.csv", result.robot.motion)
+    """From rest at home to rest at home, smooth, with the forces that it takes, and a fifth of them left."""
+    result, robot = quick_excitation(), library_robot("fivebar")
+    path = tmp_path / "motion.csv"
+    result.to_csv(path, rate=200.0, approach=False)
+    read = nacelle.trajectory.read_waypoints(path, robot.motion)
     assert np.allclose(read.points, result.sample(200.0)[1].x)
+    result.to_csv(path, rate=1000.0)
+    table = np.genfromtxt(path, delimiter=",", names=True, deletechars="", replace_space="_")
+    names = [actuator.name for actuator in robot.actuators]
+    q, rates, tau = (
+        np.stack([table[f"{kind}.{name}_[{unit}]"] for name in names], axis=1)
+        for kind, unit in (("q", "rad"), ("rate", "rad/s"), ("force", "N*m"))
+    )
+    x, v = (np.stack([table[f"{p}{c}_[{u}]"] for c in "xy"], axis=1) for p, u in (("", "m"), ("v_", "m/s")))
+    home = nacelle.reference_pose(robot)
+    assert np.allclose(x[[0, -1]], home)
+    assert np.allclose([v[[0, -1]], rates[[0, -1]]], 0.0, atol=1e-12)
+    assert np.allclose(q, nacelle.inverse_kinematics(robot, x).q)
+    assert np.allclose((q[2:] - q[:-2]) * 500.0, rates[1:-1], atol=1e-3 * np.max(np.abs(rates)))
+    a = np.stack([table[f"a_{c}_[m/s^2]"] for c in "xy"], axis=1)
+    assert np.allclose(tau, nacelle.inverse_dynamics(robot, x, v, a).tau)
+    assert np.all(np.abs(tau) <= 0.8 * np.array([actuator.force for actuator in robot.actuators]))
+    assert np.all(np.abs(rates) <= 0.8 * np.array([actuator.speed for actuator in robot.actuators]))
+    # No jump of the acceleration, also where parts meet.
+    assert np.max(np.abs(np.diff(a, axis=0))) < 0.1 * np.max(np.abs(a))
+    body = table["phase"] == 0.0
+    assert np.count_nonzero(body) == pytest.approx(1000.0 * result.trajectory.duration, abs=1.0)
+    assert np.all(np.diff(table["phase"]) >= 0.0)
+    begin = sum(line.duration for line in result.approach)
+    assert np.allclose(x[body], result.trajectory(table["t_[s]"][body] - begin).x)
+    assert len(nacelle.trajectory.read_waypoints(path, robot.motion).points) == len(table)
+    with pytest.raises(IdentificationError, match="reference pose and the start"):
+        replace(result, approach=None).to_csv(path)
 
 
 @pytest.mark.slow
@@ -189,10 +217,22 @@ def _limits(name: str = "fivebar", **options):
 
 
 def test_described_limits_are_those_of_the_drives():
-    robot, made = _limits()
+    robot, made = _limits(reserve=0.0)
     assert made.speed.tolist() == [actuator.speed for actuator in robot.actuators]
     assert made.force.tolist() == [actuator.force for actuator in robot.actuators]
     assert made.origin["speed"] == made.origin["force"] == "described"
+
+
+def test_a_reserve_is_left_of_described_limits_alone():
+    robot, made = _limits()
+    assert np.allclose(made.speed, [0.8 * actuator.speed for actuator in robot.actuators])
+    assert np.allclose(made.force, [0.8 * actuator.force for actuator in robot.actuators])
+    assert made.origin["force"] == "described, 20 % kept in reserve"
+    _, made = _limits(force=2.0, reserve=0.5)
+    assert made.force.tolist() == [2.0, 2.0]
+    assert made.speed.tolist() == [0.5 * actuator.speed for actuator in robot.actuators]
+    with pytest.raises(IdentificationError, match="reserve is a fraction"):
+        _limits(reserve=1.0)
 
 
 def test_acceleration_follows_from_force_and_inertia():

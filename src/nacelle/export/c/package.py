@@ -31,6 +31,7 @@ from nacelle.export.c.kinematics import (
 )
 from nacelle.export.c.loop import loop_part, loop_readme
 from nacelle.export.c.self_test import self_test
+from nacelle.export.c.trajectory import TrajectoryCode
 from nacelle.export.entry import Entry
 from nacelle.export.target import PRECISIONS, ExportTarget
 from nacelle.export.vectors import (
@@ -41,6 +42,7 @@ from nacelle.export.vectors import (
     accuracy_note,
     record_samples,
 )
+from nacelle.trajectory import Trajectory
 
 # ---- CMake file and Makefile
 
@@ -166,6 +168,7 @@ class CTarget(ExportTarget):
         controller: a controller of the robot, as a struct of the caller with reset and step. Default None.
         plant: whether to add the robot as what a controller moves: flow, Runge-Kutta steps, encoders, start
             at a pose. Default False.
+        trajectory: a trajectory of the robot, as a function that samples it. Default None.
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
             sequence or one text with commas: every function then comes with one that prepares them. Constants
             if empty. Default empty.
@@ -181,6 +184,7 @@ class CTarget(ExportTarget):
     profile: str = ""
     controller: Controller | None = None
     plant: bool = False
+    trajectory: Trajectory | None = None
     parameters: str | Sequence[str] = ()
     self_test: bool | None = True
 
@@ -208,7 +212,8 @@ class CTarget(ExportTarget):
         tolerances = TOLERANCES if closed is None else closed.tolerance
         if package.request.has_kinematics:
             tolerances = kinematics_tolerances(package, references, tolerances)
-        sources, headers, stack = package_code(package, precisions, batch, tolerances)
+        path = None if self.trajectory is None else TrajectoryCode(package, self.trajectory)
+        sources, headers, stack = package_code(package, precisions, batch, tolerances, path)
         check = None
         if package.request.has_kinematics:
             headers[f"{name}.hpp"] = kinematics_hpp(package, precisions, geometry_size(package))
@@ -216,10 +221,12 @@ class CTarget(ExportTarget):
             check = kinematics_check(package, references, least)
         files = {f"include/{file}": text for file, text in headers.items()}
         files |= {f"src/{file}": text for file, text in sources.items()}
-        files["test/self_test.c"] = self_test(package, references, precisions, samples, check)
+        along = None if path is None else path.checks(precisions)
+        files["test/self_test.c"] = self_test(package, references, precisions, samples, check, along)
         files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
         files["Makefile"] = make_file(name, sorted(sources))
         usage = _usage(package, precisions, batch, closed)
+        usage += [] if path is None else path.readme(precisions[0])
         if self.profile == EMBEDDED:
             usage += embedded_readme(name, files, bool(self.self_test))
         files["README.md"] = readme_text(package, usage, _notes(package, stack))
@@ -241,9 +248,21 @@ class PackageCode(NamedTuple):
 
 
 def package_code(
-    package: Package, precisions: Sequence[str], batch: bool, tolerances: Mapping[str, float] = TOLERANCES
+    package: Package,
+    precisions: Sequence[str],
+    batch: bool,
+    tolerances: Mapping[str, float] = TOLERANCES,
+    path: TrajectoryCode | None = None,
 ) -> PackageCode:
-    """Write the functions of a package, for many samples too if `batch`; legs are closed to tolerances."""
+    """Write the functions of a package.
+
+    Args:
+        package: the package.
+        precisions: "double", "float".
+        batch: whether there are functions for many samples, too.
+        tolerances: to what legs are closed in each precision.
+        path: a trajectory that is sampled.
+    """
     name = package.name
     sources: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -266,7 +285,11 @@ def package_code(
         sources |= dict(kinematics_source(package, real, tolerances) for real in precisions)
         headers[f"{name}_kinematics.h"] = kinematics_header(package, precisions, tolerances)
         included.append(f"{name}_kinematics.h")
-    headers[f"{name}.h"] = _header(package, precisions, batch, included, stack, loop.declared)
+    declared = loop.declared
+    if path is not None:
+        sources |= dict(map(path.source, precisions))
+        declared = declared + path.declaration(precisions)
+    headers[f"{name}.h"] = _header(package, precisions, batch, included, stack, declared)
     return PackageCode(sources, headers, stack)
 
 

@@ -13,7 +13,7 @@ from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.c.target import COptions, Interface
 from nacelle.export.about import Package
-from nacelle.export.c.assemble import KinematicsCheck, controller_names, table_text
+from nacelle.export.c.assemble import KinematicsCheck, controller_names, precision_suffix, table_text
 from nacelle.export.entry import Entry
 from nacelle.export.loop import memory_fields
 from nacelle.export.vectors import CAP, ClosedLoops, RecordedSamples, ReferenceVectors
@@ -194,6 +194,7 @@ def self_test(
     precisions: Sequence[str],
     samples: RecordedSamples | None = None,
     kinematics: KinematicsCheck | None = None,
+    trajectory: str | None = None,
 ) -> str:
     """Write test/self_test.c.
 
@@ -203,6 +204,7 @@ def self_test(
         precisions: "double", "float".
         samples: of the controller, if there is one.
         kinematics: what is compared of them, if there are some.
+        trajectory: tables and functions that compare one, `check_trajectory` in each precision.
     """
     states = next(iter(references.values())).states
     parts = [_HEAD.format(name=package.name, states=states, origin=package.origin) + CHECKS]
@@ -228,6 +230,9 @@ def self_test(
             check, text = samples_check(package, controller, samples, real)
             parts.append(text)
             calls.append(f"    bad += {check}();")
+    if trajectory is not None:
+        parts.append(trajectory)
+        calls += [f"    bad += check_trajectory{precision_suffix(real)}();" for real in precisions]
     parts.append("\n".join(["int main(void)", "{", "    int bad = 0;", *calls, *MAIN_END, "}", ""]))
     return "\n".join(parts)
 

@@ -52,16 +52,19 @@ from nacelle.identification.excitation.strokes import (
     chain_records,
     chain_uses,
     choose_strokes,
+    lines_at_rest,
     reach_along,
     stroke_chain,
     stroke_rows,
 )
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import check_poses, reference_pose
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory import Chain
+from nacelle.trajectory import Chain, Line
+from nacelle.trajectory.base import displacements
 
 # Random motions of which the best are starts, and by which columns are scaled.
 _CANDIDATES = 300
@@ -129,9 +132,7 @@ def excite(
         candidates[order[: default_start_count(problem) if search.starts is None else search.starts]],
         search.criterion,
         iterations=search.iterations,
-        check=lambda z: shrink_to_limits(
-            problem, z, (lambda s: starts_within_reach(problem, s)) if strokes else None
-        ),
+        check=lambda z: shrink_to_limits(problem, z, lambda s: starts_within_reach(problem, s)),
     )
     parts, uses = _excitation_parts(problem, best, strokes)
     R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
@@ -155,6 +156,7 @@ def excite(
         "the best motion so far is kept" if best.interrupted else best.message,
         best.iterations,
         search.seed,
+        *_ways_home(problem, best.z),
     )
 
 
@@ -196,6 +198,19 @@ def starts_within_reach(problem: MotionDesign, z: Array) -> bool:
     """Whether a motion starts where the robot can go on a straight line from the centre, resting anywhere."""
     home = problem.coefficients(z).T @ problem.functions.at(np.zeros(1))[0][0]
     return not np.any(home) or bool(reach_along(problem, home[None])[0] >= 1.0)
+
+
+def _ways_home(problem: MotionDesign, z: Array) -> tuple[tuple[Line, ...] | None, ...]:
+    """Lines from the reference pose through the centre to the start of a motion, and from its end back."""
+    robot = problem.robot
+    ends = problem.functions.at(np.array([0.0, problem.functions.duration]))[0] @ problem.coefficients(z)
+    poses = np.stack([problem.center, reference_pose(robot)])
+    home = displacements(mechanism_of(robot).layout, poses)[0]
+    centre = np.zeros_like(home)
+    return (
+        lines_at_rest(problem, [home, centre, ends[0]]),
+        lines_at_rest(problem, [ends[1], centre, home]),
+    )
 
 
 def _excitation_parts(

@@ -116,7 +116,7 @@ def motion_limits(robot: Robot, center: Array, requested: MotionLimits | None = 
     rotating = np.where(robot.revolute_actuators, robot.size, 1.0)
     inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
     weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
-    nominal = np.array([[a.speed, a.force] for a in robot.actuators]).T
+    nominal = (1.0 - requested.reserve) * np.array([[a.speed, a.force] for a in robot.actuators]).T
     usual: Array = np.sqrt(g * robot.size) / rotating
 
     def limit(quantity: str, value: Any, default: Array) -> Array:
@@ -130,9 +130,11 @@ def motion_limits(robot: Robot, center: Array, requested: MotionLimits | None = 
     top_force = _finite_or(given_force, 2.0 * (weight + inertia * top_acceleration))
     inertial = "derived: force limit over inertia at the centre, or 2 g"
     origin = {
-        "speed": _origin_text(speed, nominal[0], "sqrt(g / size)"),
+        "speed": _origin_text(speed, nominal[0], "sqrt(g / size)", requested.reserve),
         "acceleration": inertial if acceleration is None else "given",
-        "force": _origin_text(force, nominal[1], "twice what the centre and the acceleration require"),
+        "force": _origin_text(
+            force, nominal[1], "twice what the centre and the acceleration require", requested.reserve
+        ),
         "position": f"described, {100.0 * margin:g} % of the range kept free at each end",
         "leg margin": f"derived: {_KEPT_FRACTION**2:g} of its value at the centre",
         "orientation": f"{_LARGEST_ANGLE:g} rad from the centre",
@@ -167,12 +169,13 @@ def _finite_or(values: Array, others: Array) -> Array:
     return np.where(np.isfinite(values), values, others)
 
 
-def _origin_text(value: Any, nominal: Array, derived: str) -> str:
+def _origin_text(value: Any, nominal: Array, derived: str, reserve: float) -> str:
     if value is not None:
         return "given"
+    text = f"described, {100.0 * reserve:g} % kept in reserve" if reserve else "described"
     if np.all(np.isfinite(nominal)):
-        return "described"
-    return f"described, or derived: {derived}" if np.any(np.isfinite(nominal)) else f"derived: {derived}"
+        return text
+    return f"{text}, or derived: {derived}" if np.any(np.isfinite(nominal)) else f"derived: {derived}"
 
 
 def centred_coordinates(robot: Robot, x: Array) -> tuple[Array, Array]:
@@ -195,7 +198,7 @@ def _require_centre(robot: Robot, bounds: Limits, weight: Array) -> None:
         k = [a.name for a in robot.actuators].index(name)
         raise IdentificationError(
             f"the force limit of {name}, {bounds.force[k]:.4g}, is below what holds the robot at rest at the "
-            f"centre, {weight[k]:.4g}: give a higher limit, or another centre"
+            f"centre, {weight[k]:.4g}: give a higher limit, a smaller reserve, or another centre"
         )
     if kind == "conditioning":
         raise IdentificationError(

@@ -25,14 +25,16 @@ from nacelle.identification.excitation.limits import Limits
 from nacelle.identification.excitation.motions import motion_functions
 from nacelle.identification.excitation.optimise import MotionDesign, MotionSamples
 from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
+from nacelle.tables.csv import write_table
 from nacelle.trajectory import Chain, Line, Sample, Trajectory, Trapezoid
-from nacelle.trajectory.sampling import sample_trajectory
+from nacelle.trajectory.sampling import counting_start, sample_trajectory
 
 # Times of the check for each time of the optimisation.
 FINE_SAMPLING = 8
@@ -179,6 +181,8 @@ class Excitation(Plottable):
         message: of the optimiser.
         iterations: of the optimiser.
         seed: of the random motions.
+        approach: lines from rest in the reference pose to the start; None where they leave the limits.
+        way_back: the same from the end.
     """
 
     robot: Robot
@@ -197,6 +201,8 @@ class Excitation(Plottable):
     message: str
     iterations: int
     seed: int
+    approach: tuple[Line, ...] | None = None
+    way_back: tuple[Line, ...] | None = None
 
     def __repr__(self) -> str:
         """Give robot, duration, condition and status."""
@@ -263,9 +269,51 @@ class Excitation(Plottable):
         """Times (N,) and the motion at them, `rate` times a second, over a number of periods (`repeat`)."""
         return self.repeat(periods).sample(rate=rate)
 
-    def to_csv(self, path: str | Path, *, rate: float = 1000.0, periods: int = 1) -> None:
-        """Write t, x, v and a as CSV with units in the header, `rate` rows a second, `repeated`."""
-        self.repeat(periods).to_csv(path, rate=rate)
+    def from_home(self, periods: int = 1) -> Trajectory:
+        """The way from rest in the reference pose, the motion (`repeat`), and the way back.
+
+        Raises:
+            IdentificationError: if no straight way there or back is within the limits.
+        """
+        if self.approach is None or self.way_back is None:
+            end = "start" if self.approach is None else "end"
+            raise IdentificationError(
+                f"the straight way between the reference pose and the {end} of the motion leaves the limits: "
+                "move the robot there in another way (approach=False, --no-approach), or choose another "
+                "centre"
+            )
+        return Chain(*self.approach, self.repeat(periods), *self.way_back)
+
+    def to_csv(
+        self, path: str | Path, *, rate: float = 1000.0, periods: int = 1, approach: bool = True
+    ) -> None:
+        """Write the motion as CSV with units in the header.
+
+        Columns: t; x, v and a of the platform; q.ACTUATOR, rate.ACTUATOR and force.ACTUATOR of the actuators,
+        forces by the model with all friction; "phase", -1 on the way from the reference pose, 0 in the
+        motion, 1 on the way back.
+
+        Args:
+            path: the file.
+            rate: rows a second.
+            periods: of the motion (`repeat`).
+            approach: whether the table begins and ends at rest in the reference pose (`from_home`).
+        """
+        robot, body = self.robot, self.repeat(periods)
+        trajectory = self.from_home(periods) if approach else body
+        times, sample = trajectory.sample(rate=rate)
+        names, units, values = trajectory.table_columns(times, sample)
+        x, v, a = sample_trajectory(robot, trajectory, times)
+        counting_robot, guess = counting_start(robot, x)
+        tau = inverse_dynamics(counting_robot, x, v, a, guess=guess).tau
+        q, q_rates, _ = joint_motion(counting_robot, x, v, a, guess=guess).as_path().actuators
+        begin = sum(line.duration for line in self.approach or ()) if approach else 0.0
+        phase = np.where(times < begin, -1.0, np.where(times > begin + body.duration, 1.0, 0.0))
+        for kind, angular, linear in (("q", "rad", "m"), ("rate", "rad/s", "m/s"), ("force", "N*m", "N")):
+            names += [f"{kind}.{actuator.name}" for actuator in robot.actuators]
+            units += [angular if turning else linear for turning in robot.revolute_actuators]
+        table = np.column_stack([values, q, q_rates, tau, phase])
+        write_table(Path(path), [*names, "phase"], [*units, ""], table)
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data."""

@@ -51,17 +51,20 @@ class MotionLimits:
         force: the same, N m or N; as described, or derived, if None. Default None.
         margin: part of the range of actuators and joints that is kept free at each end, below 1/2.
             Default 0.02.
+        reserve: part of described speed and force limits, below 1, that is kept free for what the controller
+            adds; limits that are given here are taken as they are. Default 0.2.
         conditioning: smallest inverse condition 1 / (|A| |A^-1|) of the scaled J_r^-1 (Frobenius norm); a
             quarter of that at the centre if None. Default None.
 
     Raises:
-        IdentificationError: if the margin or the conditioning cannot be used.
+        IdentificationError: if the margin, the reserve or the conditioning cannot be used.
     """
 
     speed: Any = None
     acceleration: Any = None
     force: Any = None
     margin: float = 0.02
+    reserve: float = 0.2
     conditioning: float | None = None
 
     def __post_init__(self) -> None:
@@ -70,6 +73,8 @@ class MotionLimits:
             raise IdentificationError(
                 f"the margin is a fraction of a joint's range, 0 to 0.5, got {self.margin:g}"
             )
+        if not 0.0 <= self.reserve < 1.0:
+            raise IdentificationError(f"the reserve is a fraction of a limit, 0 to 1, got {self.reserve:g}")
         if self.conditioning is not None and not self.conditioning > 0.0:
             raise IdentificationError(f"the conditioning limit must be above zero, got {self.conditioning:g}")
 

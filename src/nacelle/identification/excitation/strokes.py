@@ -17,7 +17,9 @@ stiction of unknown size and are not counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +30,7 @@ from nacelle.identification.excitation.result import limit_uses_along, stroke_li
 from nacelle.kinematics.shapes import twist_scales
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory import Trapezoid
+from nacelle.trajectory import Line, Quintic, Timing, Trapezoid
 
 # Speeds of the strokes over the highest one; of ways between strokes.
 _SPEEDS = (0.8, 0.3, 0.1)
@@ -115,9 +117,16 @@ def reach_along(problem: MotionDesign, directions: Array) -> Array:
     return np.asarray(np.sum(inside, axis=-1) / len(steps))
 
 
-def shortest_durations(problem: MotionDesign, starts: Array, ends: Array) -> Array:
-    """The shortest durations (M,) of lines from starts to ends (M, n) within the limits, s; else infinite."""
-    s, ds, dds = Trapezoid(1.0, ramp=RAMP).inside(np.linspace(0.0, 1.0, _POINTS + 1))
+def shortest_durations(problem: MotionDesign, starts: Array, ends: Array, law: Timing | None = None) -> Array:
+    """The shortest durations (M,) of lines from starts to ends (M, n) within the limits, s; else infinite.
+
+    Args:
+        problem: the limits and the robot.
+        starts: coordinates about the centre (M, n), m and rad.
+        ends: the same.
+        law: from rest to rest within a second; the trapezoid of strokes if None.
+    """
+    s, ds, dds = (law or Trapezoid(1.0, ramp=RAMP)).inside(np.linspace(0.0, 1.0, _POINTS + 1))
     way = (ends - starts)[:, None, :]
     c = starts[:, None, :] + s[None, :, None] * way
 
@@ -137,6 +146,25 @@ def shortest_durations(problem: MotionDesign, starts: Array, ends: Array) -> Arr
         fine = within(middle)
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
     return np.where(good, high, np.inf)
+
+
+def lines_at_rest(problem: MotionDesign, stations: Sequence[Array]) -> tuple[Line, ...] | None:
+    """Smooth lines from rest to rest through coordinates about the centre (n,), at half the highest speed.
+
+    Stations that are one need no line; None where one of the ways leaves the limits.
+    """
+    pairs = [(a, b) for a, b in pairwise(stations) if np.any(a != b)]
+    if not pairs:
+        return ()
+    starts, ends = (np.stack(part) for part in zip(*pairs, strict=True))
+    durations = shortest_durations(problem, starts, ends, Quintic(1.0))
+    if not np.all(np.isfinite(durations)):
+        return None
+    motion = problem.robot.motion
+    return tuple(
+        Line(problem.poses(a), problem.poses(b), motion=motion, duration=T / _TRANSIT)
+        for (a, b), T in zip(pairs, durations.tolist(), strict=True)
+    )
 
 
 def _limit_uses(problem: MotionDesign, c: Array, dc: Array, ddc: Array) -> Array:
@@ -169,7 +197,8 @@ def stroke_chain(problem: MotionDesign, strokes: list[Stroke], home: Array) -> l
     middle = np.zeros(problem.robot.motion.n)
     ways = [(home, middle), (middle, home)]
     ways += [(stroke.start, middle) for stroke in strokes]
-    durations = shortest_durations(problem, *(np.stack(part) for part in zip(*ways, strict=True)))
+    starts, ends = (np.stack(part) for part in zip(*ways, strict=True))
+    durations = shortest_durations(problem, starts, ends)
     if not np.all(np.isfinite(durations)):
         raise IdentificationError(f"{problem.robot.name}: the way to the strokes leaves the limits")
     forth, back, *transits = (durations / _TRANSIT).tolist()
