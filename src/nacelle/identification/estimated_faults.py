@@ -189,10 +189,10 @@ def estimate_with_faults(
     kinds = list(dict.fromkeys(column.cause for column in unknown or columns))
     hint = "record a faster or longer motion"
     if kinds != ["delay"]:
-        one = f"{kinds[-1]}:{samples[0].robot.actuators[0].name}"
+        example = f"{kinds[-1]}:{samples[0].robot.actuators[0].name}"
         hint = (
             "all scales together are those of the parameters, all zeros nearly so; name one actuator, such "
-            f"as {one}, or estimate fewer faults"
+            f"as {example}, or estimate fewer faults"
         )
     raise IdentificationError(
         f"{', '.join(kinds)} cannot be estimated with the parameters from these data: {hint}"

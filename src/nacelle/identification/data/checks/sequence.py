@@ -94,7 +94,9 @@ def check_repeated_samples(measurement: Measurement) -> Iterator[Finding]:
         return
     same = np.diff(signals, axis=0) == 0.0
     moving = is_moving(measurement.q)[1:]
-    chance = float(np.prod(np.mean(same[moving], axis=0))) if np.any(moving) else 1.0
+    m = measurement.q.shape[1]
+    coordinates, forces = np.all(same[:, :m], axis=1)[moving], np.all(same[:, m:], axis=1)[moving]
+    chance = float(np.mean(coordinates) * np.mean(forces)) if np.any(moving) else 1.0
     at = np.flatnonzero(np.all(same, axis=1) & moving)
     if len(at) > _CHANCE * (1.0 + chance * np.count_nonzero(moving)):
         message = f"{len(at)} samples equal the one before in all signals, though the robot moves"
