@@ -6,19 +6,20 @@ A fault of the size theta changes the recorded forces to first order by S theta 
     offset   of the force of an actuator, N or N m:                S = 1 in its row
     scale    a force is recorded (1 + theta) times as large:       S = G in its row
     stribeck dry friction that falls with speed, N or N m:         S = sign(q') exp(-|q'| / v_s) in its row
+    ripple   of the force over the coordinate, N or N m:           S = cos(k q - phi) in its row
     zero     an encoder counts theta too much, rad or m:           S = -G_q
-    gear     a coordinate is (1 + theta) times as large:           S = -(G_q q + G_q' q' + G_q'' q'')
     geometry a length is described theta too large, m or rad:      S = -dG/dp at the coordinates held
     gravity  is described tilted by theta, rad:                    S = -dG/dp
 
 G the forces that the estimates require along the instruments' motion, which has no errors of sensors, so that
 S is its own instrument; G_q (rows, actuators) by difference quotients along the coordinates of one actuator,
-with rates and accelerations held, G_q' and G_q'' likewise.
+with rates and accelerations held, G_q' and G_q'' likewise. The wave number k of a ripple, per rad or m, and
+its phase are those with which it explains most of the residuals of its row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,13 +29,13 @@ from nacelle.identification.data.filters import decimate
 from nacelle.identification.data.poses import PlatformMotion, motion_from_rates, path_poses
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.estimator import Estimator
-from nacelle.identification.estimation.regression import project_rows
+from nacelle.identification.estimation.regression import is_redundant, project_rows
 from nacelle.identification.geometry import geometry_effects
 from nacelle.kinematics.motion import joint_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
-FORCE_CAUSES = ("delay", "offset", "scale", "stribeck")
+FORCE_CAUSES = ("delay", "offset", "scale", "stribeck", "ripple")
 """Faults of the forces, or of what the friction of the description lacks."""
 
 POSITION_CAUSES = ("zero", "gear", "geometry", "gravity")
@@ -51,6 +52,8 @@ ESTIMATED = ("delay", "offset", "scale", "zero", "gear")
 _STEP, _STRIBECK = 1e-5, 0.05
 # Samples of each kept one at which effects of coordinates are computed: they are smooth.
 _DENSITY = 4
+# Periods of ripples along the motion, and how many wave numbers are tried.
+_FEWEST_PERIODS, _MOST_PERIODS, _WAVES = 4.0, 60.0, 400
 
 
 def sentence(cause: str, signal: str, size: float, deviation: float, unit: str) -> str:
@@ -67,6 +70,7 @@ def sentence(cause: str, signal: str, size: float, deviation: float, unit: str) 
     return {
         "offset": f"the force of {joint} has an offset of {amount}",
         "stribeck": f"the friction of {joint} is larger by {amount} at low speed",
+        "ripple": f"the force of {joint} has a ripple of {amount} over its coordinate",
         "zero": f"the encoder of {joint} counts {amount} too much",
         "geometry": f"{signal.replace('geometry.', '')} is described {amount} too large",
         "gravity": f"gravity is described tilted by {amount} towards {joint}",
@@ -89,7 +93,7 @@ def effect_columns(estimator: Estimator, samples: Sequence[Samples], causes: Seq
     return [
         first._replace(values=np.where(used, np.concatenate([part[k].values for part in parts]), 0.0))
         for k, first in enumerate(parts[0])
-    ]
+    ] + ([*_ripples(estimator, samples)] if "ripple" in causes else [])
 
 
 def _part_effects(estimator: Estimator, part: Samples, causes: Sequence[str]) -> list[Column]:
@@ -141,6 +145,42 @@ def _actuators(robot: Robot, motion: PlatformMotion) -> Array:
     values = np.full((3, len(motion.ok), len(robot.actuators)), np.nan)
     values[:, motion.ok] = joint_motion(robot, posed.x, posed.v, posed.a).actuators
     return values
+
+
+def _ripples(estimator: Estimator, samples: Sequence[Samples]) -> Iterator[Column]:
+    """The ripple of every actuator that explains most of its residuals."""
+    robot = samples[0].robot
+    if is_redundant(samples[0]):
+        return
+    used, residuals = estimator.regression_.used, estimator.residuals_
+    q = [_actuators(robot, part.instruments)[0] for part in samples]
+    for k, actuator in enumerate(robot.actuators):
+        path = np.concatenate([values[:, k] for values in q])
+        # Ripples of less than so many periods along the motion are other effects.
+        numbers = (
+            2.0
+            * np.pi
+            * np.linspace(_FEWEST_PERIODS, _MOST_PERIODS, _WAVES)
+            / np.ptp(path[np.isfinite(path)])
+        )
+        waves = [
+            decimate(
+                np.exp(1j * np.nan_to_num(values[:, k])[:, None] * numbers), part.preparation.decimation or 1
+            )
+            for values, part in zip(q, samples, strict=True)
+        ]
+        shapes = np.concatenate(waves)[used]
+        row = residuals[used, k]
+        # Least squares of a cosine and a sine each.
+        pairs = np.stack([shapes.real, -shapes.imag], axis=-1)
+        moments = np.einsum("twi,t->wi", pairs, row)
+        amplitudes = np.linalg.solve(np.einsum("twi,twj->wij", pairs, pairs), moments[..., None])[..., 0]
+        best = int(np.argmax(np.sum(amplitudes * moments, axis=1)))
+        shape = pairs[:, best] @ (amplitudes[best] / np.hypot(*amplitudes[best]))
+        values = np.zeros(estimator.regression_.force.shape)
+        values[used, k] = shape
+        unit = "N m" if robot.revolute_actuators[k] else "N"
+        yield Column("ripple", f"force.{actuator.name}", unit, values)
 
 
 # ---- effects of coordinates
