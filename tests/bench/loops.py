@@ -49,7 +49,7 @@ FOLLOWING = {"fivebar": 0.05, "delta": 0.05, "hexapod": 0.01}
 # From here on something is wrong, and how long it is watched, s.
 EVENT, _WATCHED = 0.6, 0.5
 # A straight way (m; rad for the rotation of a hexapod) a second that ends beyond a singularity.
-_WAYS = {"fivebar": (0.0, -0.4), "delta": (0.5, 0.2, 0.4), "hexapod": (0.0, 0.0, 0.0, 0.0, 0.0, 1.6)}
+_WAYS = {"fivebar": (0.0, -0.4), "delta": (0.9, 0.3, 0.7), "hexapod": (0.0, 0.0, 0.0, 0.0, 0.0, 3.0)}
 
 
 def description(name: str, numbers: dict[str, float]) -> str:
@@ -255,12 +255,6 @@ def infinite(plant: Plant, sample: Sample) -> Sample:
     return _moved(sample, v=sample.motion.v + np.inf)
 
 
-@cache
-def _first(name: str, law: str) -> Array:
-    """Where a straight way begins: the centre."""
-    return PLANTS[name].centre
-
-
 def through_singularity(plant: Plant, sample: Sample) -> Sample:
     """A straight way from where the motion is, that a singularity or the end of reach lies on."""
     way, dt = np.array(_WAYS[plant.name]), sample.t - EVENT
@@ -383,7 +377,7 @@ def tracking_rows(names: list[str], laws: list[str], seeds: list[int]) -> Iterat
             assert all(np.all(course.status == 0) for course in errors), (name, law)
             rms = np.sqrt(np.mean([np.mean(course.error[200:] ** 2) for course in errors]))
             cells.append(f"{1e3 * rms:18.3f}")
-        yield (f"{name:28}" + "".join(cells))
+        yield f"{name:28}" + "".join(cells)
 
 
 def scenario_rows(names: list[str], laws: list[str], seeds: list[int]) -> Iterator[str]:
@@ -395,10 +389,9 @@ def scenario_rows(names: list[str], laws: list[str], seeds: list[int]) -> Iterat
             for label, make in {**SETPOINTS, **GLITCHES}.items():
                 for seed in seeds:
                     v = verdict(run(name, law, seed, make()), name)
-                    yield (
-                        f"{name:9}{law:16}{label:26}{'-' if v.stopped is None else v.stopped:>8}"
-                        f"{v.force:7.2f}{v.determinant:7.2f}{1e3 * v.error:8.2f}{1e3 * v.speed:7.1f}  {v.reason}"
-                    )
+                    numbers = f"{v.force:7.2f}{v.determinant:7.2f}{1e3 * v.error:8.2f}{1e3 * v.speed:7.1f}"
+                    stopped = "-" if v.stopped is None else v.stopped
+                    yield f"{name:9}{law:16}{label:26}{stopped:>8}{numbers}  {v.reason}"
 
 
 def stop_rows(names: list[str], law: str, seed: int) -> Iterator[str]:
@@ -412,7 +405,7 @@ def stop_rows(names: list[str], law: str, seed: int) -> Iterator[str]:
             way = np.linalg.norm(course.tool[-1] - course.tool[round(EVENT / T)])
             speed = verdict(course, name).speed
             cells.append(f"{1e3 * way:9.1f} ({1e3 * speed:6.1f})")
-        yield (f"{name:28}" + "".join(f"{cell:>18}" for cell in cells))
+        yield f"{name:28}" + "".join(f"{cell:>18}" for cell in cells)
 
 
 def main() -> None:

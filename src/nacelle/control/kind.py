@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, pack
-
-if TYPE_CHECKING:
-    from nacelle.control.blocks.signals import StopReason
 
 
 class VectorLayout:
@@ -339,8 +336,8 @@ class ControlLaw(ABC):
 
     def further_checks(
         self, robot: Robot, z: dict[str, Array], sample: LawSample
-    ) -> list[tuple[StopReason, Scalar]]:
-        """Reasons of a stop, each with a number that is above zero where it does not apply; as in `step`."""
+    ) -> list[tuple[int, Scalar]]:
+        """Reasons of a stop (`StopReason`), each with a number above zero where it does not apply."""
         return []
 
     def after_release(

@@ -360,7 +360,7 @@ def release_force(
     k: dict[str, Array],
     *,
     q: Array | None = None,
-    further: Sequence[tuple[StopReason, Scalar]] = (),
+    further: Sequence[tuple[int, Scalar]] = (),
     branch_tolerance: float = RELATION_TOLERANCE,
 ) -> ControlStep:
     """What a sample gives: that of the law where all is admissible, else no force and why it stopped.

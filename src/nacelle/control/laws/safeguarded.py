@@ -261,9 +261,9 @@ class Safeguarded(ControlLaw):
 
     def further_checks(
         self, robot: Robot, z: dict[str, Array], sample: LawSample
-    ) -> list[tuple[StopReason, Scalar]]:
+    ) -> list[tuple[int, Scalar]]:
         """How far the desired pose is from singularities, and the readings from it."""
-        checks: list[tuple[StopReason, Scalar]] = []
+        checks: list[tuple[int, Scalar]] = []
         if not (self.guards.singularity or self.guards.following is not None):
             return checks
         (x, v, _), k = sample.motion, sample.k
@@ -274,8 +274,8 @@ class Safeguarded(ControlLaw):
             # Both are squares.
             least = k["singularity"][0] * k["singularity"][0] * z["conditioning"][0]
             y = solve_passive_coordinates(robot, z["y_d"], x)
-            ahead = displace_pose(robot, x, y, k["ahead"][0] * v)
-            for pose, start in ((x, z["y_d"]), (ahead, y)):
+            coming = displace_pose(robot, x, y, k["ahead"][0] * v)
+            for pose, start in ((x, z["y_d"]), (coming, y)):
                 at = inverse_jacobian(robot, pose, solve_passive_coordinates(robot, start, pose))
                 number = conditioning(robot, np.asarray(at["J"])) - least
                 checks.append((StopReason.DESIRED_SINGULAR, number))
@@ -306,7 +306,8 @@ class Safeguarded(ControlLaw):
         going_on = z["halt_rate"]
         if self.guards.following is not None:
             # A drive that was too far is not trusted: it went on as desired, as far as is known.
-            first, margins = where(z["stopped"][0], -1.0, 1.0), _following_margins(robot, z, sample)
+            too_far = where(stopped - StopReason.MEASURED_TOO_FAR + 0.5, 1.0, -1.0)
+            first, margins = where(z["stopped"][0], -1.0, too_far), _following_margins(robot, z, sample)
             flags = [where(number, 0.0, 1.0) for number in margins]
             unseen = [
                 where(stopped, where(first, now, before), 0.0)
