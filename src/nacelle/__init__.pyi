@@ -1,4 +1,5 @@
 from nacelle import (
+    calibration as calibration,
     control as control,
     dynamics as dynamics,
     elastic as elastic,

@@ -126,6 +126,21 @@ def test_several_faults_together() -> None:
     assert result.ok
 
 
+def test_a_ripple_is_named() -> None:
+    run = clean()
+    tau = run.tau.copy()
+    tau[:, 0] += 0.05 * np.std(tau[:, 0]) * np.sin(60.0 * run.q[:, 0] + 1.0)
+    first = identify(library_robot("fivebar"), replace(run, tau=tau)).suspects[0]
+    assert (first.cause, first.signal) == ("ripple", "force.left.motor")
+    assert 0.7 < first.size / (0.05 * np.std(run.tau[:, 0])) < 1.1
+
+
+def test_zeros_of_all_encoders_are_named_together() -> None:
+    run = encoder(1.0, 0.03, 1)(encoder(1.0, -0.05, 0)(clean()))
+    result = identify(library_robot("fivebar"), run, allow=("all",))
+    assert {"zero"} <= {each.cause for s in result.suspects for each in (s, *s.alternatives)}
+
+
 def test_what_cannot_be_told_is_refused() -> None:
     robot = library_robot("fivebar")
     with pytest.raises(IdentificationError, match="all scales together are those of the parameters"):

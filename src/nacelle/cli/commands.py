@@ -127,6 +127,11 @@ Identification
   validate identification
     Compare measured forces with the predictions of a robot: residuals, noise level, correlation.
     $ nacelle validate identified.yaml data.csv
+Calibration
+  calibrate calibration
+    Calibrate the geometry of a machine from measured poses; plan poses, simulate a campaign.
+    $ nacelle calibrate gough-stewart --plan 40 --out poses.csv
+    $ nacelle calibrate gough-stewart measured.csv --noise tracker=10um,0.001deg --out machine.yaml
 Code for a controller
   ops ops
     Count the operations of a model by class and stage, and compare with published counts.

@@ -65,11 +65,11 @@ _REACH = 0.2
 _POOR = 0.2
 
 
-def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0) -> Array:
+def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0, reach: float = _REACH) -> Array:
     """Random poses (count, nx) around the reference, within reach and limits and far from singularities.
 
-    They fill a box of 0.2 of the robot's size, and 0.2 rad, to either side, or the largest half, quarter, ...
-    of it of which at least every fourth pose can be held.
+    They fill a box of `reach` of the robot's size, and as many rad, to either side, or the largest half,
+    quarter, ... of it of which at least every fourth pose can be held.
 
     Raises:
         UnreachableError: if there are no such poses.
@@ -79,7 +79,7 @@ def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0) -> Array:
     fair = float(jacobian(robot, x).conditioning) * _POOR
     units = twist_scales(robot)
     for halving in range(8):
-        steps = rng.uniform(-1.0, 1.0, (4 * count, robot.motion.n)) * units * _REACH / 2.0**halving
+        steps = rng.uniform(-1.0, 1.0, (4 * count, robot.motion.n)) * units * reach / 2.0**halving
         # All poses start from the reference, whose tangent they follow.
         poses = integrate_pose(robot, np.broadcast_to(x, (4 * count, x.size)), steps)
         good = inverse_kinematics(robot, poses).ok

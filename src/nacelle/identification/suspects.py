@@ -35,12 +35,17 @@ from nacelle.spatial.scalar import Array
 _CERTAIN, _EXPLAINED, _BIAS = 4.0, 0.05, 1.0
 # Behind a fault that explains the same, another is left with less than this many deviations; where residuals
 # stay above the noise, effects of second order count, and one explains the same from this part of the
-# certainty on. Lengths are not
+# certainty and this correlation on. Lengths are not
 # described wrong by more than this part of the robot's size, m, nor directions by more than this, rad.
-_EXPLAINED_AWAY, _ALIKE, _WRONG_LENGTH, _WRONG_ANGLE = 3.0, 0.75, 0.1, 0.5
+_EXPLAINED_AWAY, _ALIKE, _CORRELATED, _WRONG_LENGTH, _WRONG_ANGLE = 3.0, 0.75, 0.5, 0.1, 0.5
+# Zeros or offsets of several actuators together explain more than one fault if their certainty is so much
+# larger.
+_SEVERAL = 1.3
 # Faults that are taken together, and those that are named for one another, at most; a column that the
 # parameters leave less of than this part is theirs, and one that is so small against the forces, rounding.
 _MOST, _MOST_ALIKE, _LEFT, _NO_EFFECT = 3, 6, 1e-6, 1e-9
+# Of a ripple, whose wave number follows from the residuals, parameters must leave more.
+_LEFT_OF_RIPPLE = 0.3
 # A further fault has to explain more of what is left: the first one's is known to first order alone. Wrong
 # gears and counts a turn are ratios of whole numbers, not near one.
 _FURTHER, _SMALLEST_GEAR = 0.4, 0.005
@@ -105,6 +110,7 @@ def _remedy(cause: str) -> str:
         "geometry": "`nacelle calibrate` estimates lengths with the zeros",
         "gravity": "check `gravity` of the description and how the base is mounted",
         "stribeck": "describe this friction",
+        "ripple": "compensate it in the drive, or describe it as friction",
     }[cause]
 
 
@@ -112,17 +118,27 @@ def _remedy(cause: str) -> str:
 
 
 class _Tested(NamedTuple):
-    """A fault with its effect, how far from the described forces it leaves the estimates, and residuals."""
+    """A fault that was tested: its effect, and how far from the described forces it leaves those required.
+
+    Then the residuals that it leaves (M used, rows), what the parameters leave of its effect, and q.
+    """
 
     suspect: Suspect
     column: Column
     away: float
-    left: Array
+    residuals: Array
+    effect: Array
+    score: Array
 
     @property
     def certainty(self) -> float:
         """Its size in deviations."""
         return abs(self.suspect.size) / self.suspect.deviation if self.suspect.deviation > 0.0 else 0.0
+
+    def is_like(self, tested: _Tested) -> bool:
+        """Whether two effects are nearly one behind the parameters."""
+        squares = (self.score @ self.effect) * (tested.score @ tested.effect)
+        return bool(abs(self.score @ tested.effect) > _CORRELATED * np.sqrt(max(squares, 0.0)))
 
 
 def _test(estimator: Estimator, columns: Sequence[Column], before: Sequence[Column]) -> list[_Tested]:
@@ -149,7 +165,8 @@ def _test(estimator: Estimator, columns: Sequence[Column], before: Sequence[Colu
         q = weights * s
         q = q - Q @ (inverse.T @ (X.T @ q))
         kept = float(q @ s)
-        if not kept > _LEFT * float(np.sum(weights * s**2)):
+        least = _LEFT_OF_RIPPLE if column.cause == "ripple" else _LEFT
+        if not kept > least * float(np.sum(weights * s**2)):
             continue
         size = float(q @ residuals) / kept
         on_parameters = inverse @ (Q.T @ s)
@@ -165,7 +182,7 @@ def _test(estimator: Estimator, columns: Sequence[Column], before: Sequence[Colu
             sensitivity=float(np.max(np.sqrt(np.mean(column.values[data.used] ** 2, axis=0)))),
         )
         away = float(np.linalg.norm(data.Y @ (now - change)))
-        result.append(_Tested(suspect, column, away, new.reshape(shape)[data.used]))
+        result.append(_Tested(suspect, column, away, new.reshape(shape)[data.used], left, q))
     return result
 
 
@@ -199,12 +216,12 @@ def _most_certain(
     forces nearest to those of the description.
     """
     first = max(counted, key=lambda each: each.certainty)
-    at_noise = not np.any(np.sqrt(np.mean(first.left**2, axis=0)) > floor)
+    at_noise = not np.any(np.sqrt(np.mean(first.residuals**2, axis=0)) > floor)
     alike = []
     for each in sorted(tested, key=lambda each: -each.certainty):
         if each is first or each.certainty < _EXPLAINED_AWAY:
             continue
-        if not at_noise and each.certainty > _ALIKE * first.certainty:
+        if not at_noise and each.certainty > _ALIKE * first.certainty and each.is_like(first):
             alike.append(each)
         else:
             behind = _test(estimator, [first.column], [*before, each.column])
@@ -213,6 +230,27 @@ def _most_certain(
     best = min([first, *alike], key=lambda each: each.away)
     others = [each.suspect for each in [first, *alike] if each is not best][:_MOST_ALIKE]
     return best._replace(suspect=replace(best.suspect, alternatives=tuple(others)))
+
+
+def _several(
+    estimator: Estimator, columns: Sequence[Column], before: Sequence[Column]
+) -> list[tuple[float, list[_Tested]]]:
+    """Zeros of all actuators together, and offsets: the certainty of all, and those that are certain.
+
+    The squares of certainties of one after the other, each behind those before, add up to that of all.
+    """
+    result = []
+    for cause in ("zero", "offset"):
+        chosen = [column for column in columns if column.cause == cause]
+        total, members = 0.0, []
+        for k, column in enumerate(chosen):
+            behind = _test(estimator, [column], [*before, *chosen[:k]])
+            total += behind[0].certainty ** 2 if behind else 0.0
+            alone = _test(estimator, [column], [*before, *chosen[:k], *chosen[k + 1 :]])
+            members += [each for each in alone if each.certainty > _CERTAIN]
+        if len(members) > 1:
+            result.append((np.sqrt(total), sorted(members, key=lambda each: -each.certainty)))
+    return result
 
 
 def find_suspects(
@@ -243,5 +281,9 @@ def find_suspects(
         counted = [each for each in tested if _counts(each, not chosen)]
         if not counted:
             break
+        several = [] if chosen else _several(estimator, left, before)
+        certainty, members = max(several, key=lambda each: each[0], default=(0.0, []))
+        if certainty > _SEVERAL * max(each.certainty for each in counted):
+            return tuple(each.suspect for each in members)
         chosen.append(_most_certain(estimator, counted, tested, before, floor))
     return tuple(tested.suspect for tested in chosen)

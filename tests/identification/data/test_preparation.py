@@ -16,8 +16,10 @@ from nacelle.identification.data.filters import (
     decimation_centres,
     decimation_filter,
     derivatives,
+    long_run_covariance,
     low_pass,
     motion_band,
+    repeat_lags,
     settling_samples,
 )
 from nacelle.identification.data.measurement import Measurement
@@ -369,6 +371,30 @@ def test_band_does_not_depend_on_units() -> None:
 def test_band_of_rest() -> None:
     """Nothing moves: the lowest frequency that a record of this length shows, not a NaN."""
     assert motion_band(np.ones((500, 2)), RATE) == pytest.approx(2.0 * RATE / 500)
+
+
+def test_lags_after_which_a_motion_comes_again() -> None:
+    """Multiples of the period, of which some samples do not count; none of a motion that has no period."""
+    rng = np.random.default_rng(2)
+    t = np.arange(600) / 100.0
+    forces = np.stack(
+        [np.sin(2 * np.pi * t) + np.cos(6 * np.pi * t), 5.0 + np.cos(2 * np.pi * t) ** 3], axis=1
+    )
+    forces += 0.01 * rng.normal(size=forces.shape)
+    forces[rng.integers(0, len(forces), 60)] = 0.0
+    assert repeat_lags(forces) == [100, 200, 300, 400, 500]
+    for other in (np.cumsum(rng.normal(size=(600, 1)), axis=0), np.ones((600, 2)), np.zeros((600, 2))):
+        assert repeat_lags(other) == []
+
+
+def test_residuals_that_come_again_do_not_average_out() -> None:
+    """The sum of a period's residuals, four times, has 16 times its variance and not four times."""
+    rng = np.random.default_rng(3)
+    period = rng.normal(size=(50, 3))
+    periods = np.tile(period, (4, 1))
+    once = period.T @ period
+    np.testing.assert_allclose(long_run_covariance([periods], 1, [[50, 100, 150]]), 16.0 * once)
+    np.testing.assert_allclose(long_run_covariance([periods], 1), 4.0 * once)
 
 
 # ---- decimation

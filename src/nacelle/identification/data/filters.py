@@ -30,6 +30,8 @@ _SETTLING_PERIODS = 4.0
 _POWER = 0.999
 # in lines of the spectrum that stand this far above noise.
 _ABOVE_NOISE = 30.0
+# Signals come again where they are correlated by more than this, over at least this part of them.
+_ALIKE, _OVERLAP = 0.9, 0.1
 
 
 def low_pass(signals: Array, cutoff: float, rate: float) -> Array:
@@ -103,21 +105,65 @@ def motion_band(q: Array, rate: float) -> float:
     return max(highest)
 
 
-def long_run_covariance(parts: Sequence[Array], lags: int) -> Array:
+def windows_around(values: Array, width: int) -> Array:
+    """The values (N, width), an odd number, around each of N; beyond the ends they are mirrored."""
+    padded = np.pad(values, width // 2, mode="symmetric")
+    return np.lib.stride_tricks.sliding_window_view(padded, width)
+
+
+def long_run_covariance(
+    parts: Sequence[Array], lags: int, repeats: Sequence[Sequence[int]] | None = None
+) -> Array:
     """Covariance (k, k) of the sum of scores that are correlated over time (Newey and West).
 
-    B = sum over t, l of k_l s_t s_(t+l)^T with k_l = 1 - |l| / lags.
+    B = sum over t, l of k_l s_t s_(t+l)^T with k_l = 1 - |l| / lags; with a periodic motion also over t and
+    t + L + l, L multiples of its period: what a model lacks comes again with the motion.
 
     Args:
         parts: scores (N, k) of each uninterrupted part.
         lags: how many samples apart they are uncorrelated.
+        repeats: of each part the lags L after which the motion comes again (`repeat_lags`); none if None.
     """
     B = np.sum([part.T @ part for part in parts], axis=0)
-    for lag in range(1, lags):
-        for part in parts:
-            term = part[:-lag].T @ part[lag:]
-            B += (1.0 - lag / lags) * (term + term.T)
+    for part, again in zip(parts, repeats or [()] * len(parts), strict=True):
+        pairs = [(lag, lag) for lag in range(1, lags)]
+        pairs += [(L + lag, abs(lag)) for L in again for lag in range(1 - lags, lags)]
+        for lag, apart in pairs:
+            if 0 < lag < len(part):
+                term = part[:-lag].T @ part[lag:]
+                B += (1.0 - apart / lags) * (term + term.T)
     return np.asarray(B)
+
+
+def repeat_lags(signals: Array) -> list[int]:
+    """Lags, in samples, after which signals (N, k) come again: multiples of the period of a motion.
+
+    Samples of zeros do not count. The correlation of the signals with themselves, over the samples that
+    overlap, falls below a half, and then has peaks close to 1.
+    """
+    counted = np.any(signals != 0.0, axis=1)
+    if not np.any(counted):
+        return []
+    varying = np.where(counted[:, None], signals - np.mean(signals[counted], axis=0), 0.0)
+    varying /= np.maximum(np.sqrt(np.mean(varying[counted] ** 2, axis=0)), np.finfo(float).tiny)
+    count, total = len(signals), 2 ** (2 * len(signals)).bit_length()
+    of_signals = np.fft.rfft(varying, total, axis=0)
+    of_squares = np.fft.rfft(np.sum(varying**2, axis=1), total)
+    of_counted = np.fft.rfft(counted.astype(float), total)
+    product = np.fft.irfft(np.sum(np.abs(of_signals) ** 2, axis=1), total)[:count]
+    later, earlier = (
+        np.maximum(np.fft.irfft(part, total)[:count], 0.0)
+        for part in (of_squares * np.conj(of_counted), of_counted * np.conj(of_squares))
+    )
+    size = np.sqrt(later * earlier)
+    # What overlaps by little is alike by chance.
+    correlation = np.where(size > _OVERLAP * size[0], product / np.maximum(size, np.finfo(float).tiny), 0.0)
+    apart = np.flatnonzero(correlation < 0.5)
+    if not apart.size:
+        return []
+    inner = correlation[1:-1]
+    peaks = (inner > _ALIKE) & (inner >= correlation[:-2]) & (inner > correlation[2:])
+    return [int(lag) for lag in np.flatnonzero(peaks) + 1 if lag > apart[0]]
 
 
 def passed_noise(order: int, cutoff: float, factor: int, rate: float) -> float:

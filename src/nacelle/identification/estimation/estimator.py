@@ -63,7 +63,7 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.data.filters import HALF_LENGTH, long_run_covariance
+from nacelle.identification.data.filters import HALF_LENGTH, long_run_covariance, repeat_lags
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.regression import Regression, as_parts, regression
 from nacelle.model.numbers import INERTIA_NAMES
@@ -142,9 +142,15 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
     variances = np.diag(alike)
     # B' (k, k) from the products of moments at near times.
     moments = np.einsum("tik,ti->tk", Q, residuals)
-    count = data.count * len(data.rows)
-    B = long_run_covariance([moments[part] for part in data.parts()], _LAGS)
-    apart = np.einsum("ik,kl,il->i", D, B * (count / max(count - Q.shape[2], 1)), D)
+    parts = data.parts()
+    repeats = [repeat_lags(data.force[part]) for part in parts]
+    B = long_run_covariance([moments[part] for part in parts], _LAGS, repeats)
+    # Residuals that come again with a periodic motion count once; those of few equations are too small.
+    counts = [data.count_in(part) / (1 + len(again)) for part, again in zip(parts, repeats, strict=True)]
+    count = len(data.rows) * sum(counts)
+    left = count - Q.shape[2]
+    left = max(left, 0.5 * count) if any(repeats) else max(left, 1.0)
+    apart = np.einsum("ik,kl,il->i", D, B * (count / left), D)
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.sqrt(np.where(apart > variances, apart / variances, 1.0))
     growth = np.where(np.isfinite(growth), growth, 1.0)

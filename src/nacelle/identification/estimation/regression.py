@@ -58,6 +58,10 @@ class Regression:
         """How many samples count."""
         return int(np.count_nonzero(self.used))
 
+    def count_in(self, part: slice) -> int:
+        """How many samples of a part count."""
+        return int(np.count_nonzero(self.used[part]))
+
     def parts(self) -> list[slice]:
         """Places of the uninterrupted parts."""
         ends = np.cumsum(self.lengths)

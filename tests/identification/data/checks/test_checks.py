@@ -13,7 +13,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import IdentificationError, MeasurementError
-from nacelle.identification.data.checks.check import check_reach
+from nacelle.identification.data.checks.check import check_measurement, check_reach
 from nacelle.identification.data.checks.columns import check_columns, rough_encoders
 from nacelle.identification.data.checks.findings import Findings, make_finding
 from nacelle.identification.data.checks.judge import (
@@ -397,6 +397,16 @@ def test_outliers_of_forces() -> None:
     tau = CLEAN.tau.copy()
     tau[300:, 0] += np.std(tau[:, 0])
     assert not [*check_outliers(replace(CLEAN, tau=tau))]
+
+
+def test_another_gear_of_one_axis() -> None:
+    """A ratio of 9 for 12 in the map: coordinates too large, forces too small."""
+    q, tau = CLEAN.q.copy(), CLEAN.tau.copy()
+    q[:, 1] *= 4.0 / 3.0
+    tau[:, 1] *= 0.75
+    (gear,) = check_measurement(replace(CLEAN, q=q, tau=tau))
+    assert (gear.kind, gear.signals) == ("gear", ("q.right.motor", "force.right.motor"))
+    assert abs(float(gear.message.split("with about ")[1].split()[0]) - 0.75) < 0.02
 
 
 def test_references() -> None:

@@ -25,7 +25,7 @@ from nacelle.identification.data.checks.judge import (
     scale_columns,
     swap_columns,
 )
-from nacelle.identification.data.checks.zeros import best_offset, improvement_message, zero_finding
+from nacelle.identification.data.checks.zeros import best_shift, improvement_message, is_small, shift_finding
 from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Measurement, MeasurementSource
 from nacelle.model.robot import Robot
 
@@ -38,8 +38,8 @@ _EQUIVALENT, _EQUIVALENT_FACTOR = 6.0, 1.15
 _EXPLAINED = 0.8
 # Faults that are sought one after the other.
 _MOST_FAULTS = 4
-# Cost for each actuator above which a hypothesis explains the forces poorly.
-POOR_COST = 60.0
+# Cost for each actuator above which a hypothesis explains the forces poorly, and up to which it is right.
+POOR_COST, _RIGHT_COST = 60.0, 6.0
 _DEGREES = 180.0 / np.pi
 # How much rougher an encoder must be to be taken for a force.
 _ROUGHER = 2.0
@@ -59,18 +59,23 @@ def check_columns(
     m = len(robot.actuators)
     verdict = judge.verdict(current)
     findings = []
+    names = _signal_names(robot)[:m]
+    origins = np.array([measurement.source.conversions.get(k, IDENTITY_CONVERSION).offset for k in names])
     for _ in range(_MOST_FAULTS):
+        if verdict.cost <= _RIGHT_COST * m:
+            break
         costs = [(judge.verdict(current.then(change)), change) for change in _single_corrections(measurement)]
         costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
         lowest = min((fit.cost for fit, _ in costs), default=np.inf)
         helps = lowest < verdict.cost - _LOWER and lowest < _FACTOR * verdict.cost
         if not helps or lowest > POOR_COST * m:
-            # No other reading of the columns explains the forces: zeros may be what is wrong.
-            change, fit = best_offset(judge, current)
-            clearly = fit.residual < _EXPLAINED * verdict.residual
+            # No other reading of the columns explains the forces: zeros or ratios may be what is wrong.
+            change, fit = best_shift(judge, current, origins)
+            small = np.isfinite(verdict.cost) and is_small(judge, change)
+            clearly = fit.residual < _EXPLAINED * verdict.residual and not small
             if clearly and fit.cost < min(lowest, verdict.cost) - _LOWER:
                 findings.append(
-                    zero_finding(measurement, change, improvement_message(verdict.residual, fit.residual))
+                    shift_finding(measurement, change, improvement_message(verdict.residual, fit.residual))
                 )
                 current, verdict = current.then(change), fit
                 continue

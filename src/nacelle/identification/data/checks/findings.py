@@ -27,6 +27,7 @@ KINDS = {
     "sign": "a column with the wrong sign",
     "unit": "a column in another unit",
     "zero": "an encoder that counts from another zero",
+    "gear": "an axis with another gear ratio, or other counts a turn",
     "reach": "coordinates that belong to no pose",
     "branch": "forward kinematics that leaves its branch",
     "reference": "a reference that is not what was followed",

@@ -17,7 +17,9 @@ The first (Newey and West, k_l = 1 - |l| / L, L a tenth of the record) counts ho
 over time; the second is the floor for what the geometry lacks, which a longer record does not average out.
 
 Shifts of other encoders change the geometry, which base parameters nearly make up for: of those that leave
-coordinates with poses only large ones show in the forces (`columns`, `best_offset`).
+coordinates with poses only large ones show in the forces (`columns`, `best_shift`), and ratios of one axis:
+another gear, which the force has, too, or other counts a turn. Small ones are for the residuals of the fit,
+where lengths compete with them (`suspects`).
 """
 
 from __future__ import annotations
@@ -30,7 +32,13 @@ import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.identification.data.checks.findings import Finding, make_finding
-from nacelle.identification.data.checks.judge import Correction, HypothesisFit, HypothesisTest, offset_columns
+from nacelle.identification.data.checks.judge import (
+    Correction,
+    HypothesisFit,
+    HypothesisTest,
+    identity_correction,
+    offset_columns,
+)
 from nacelle.identification.data.filters import long_run_covariance
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import encoder_gaps
@@ -45,8 +53,11 @@ _CORRELATED = 0.1
 _SMALLEST, _REMAINING = 0.005, 0.5
 # Independent samples, and the part of the samples that may have no pose.
 _INDEPENDENT, _LOST = 60.0, 0.05
-# Offsets that are tried, rad or robot sizes.
+# Offsets that are tried, rad or robot sizes, and ratios.
 _TRIED_OFFSETS = (0.08, 0.2, 0.4, 0.8, 1.6)
+# Zeros below this, rad or robot sizes, may be wrong lengths.
+_LIKE_A_LENGTH = 0.15
+_TRIED_RATIOS = (0.5, 2.0 / 3.0, 0.75, 0.8, 1.25, 4.0 / 3.0, 1.5, 2.0)
 
 
 def zeros_from_redundancy(judge: HypothesisTest, correction: Correction) -> Array:
@@ -97,7 +108,7 @@ def check_redundant_zeros(
         float(np.sqrt(np.nanmean(judge.path(c).gap ** 2))) for c in (correction, correction.then(shift))
     )
     reason = f"redundant encoders agree (they differ by {gaps[0]:.2g} rad or robot sizes, {gaps[1]:.2g} so)"
-    return [zero_finding(measurement, shift, reason)], correction.then(shift)
+    return [shift_finding(measurement, shift, reason)], correction.then(shift)
 
 
 def _zero_correction(judge: HypothesisTest, zeros: Array) -> Correction:
@@ -106,12 +117,15 @@ def _zero_correction(judge: HypothesisTest, zeros: Array) -> Correction:
     return replace(shift, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
 
 
-def best_offset(judge: HypothesisTest, current: Correction) -> tuple[Correction, HypothesisFit]:
-    """The offset of one encoder, or of all of them, with which forces are explained best, and how well.
+def best_shift(
+    judge: HypothesisTest, current: Correction, origins: Array
+) -> tuple[Correction, HypothesisFit]:
+    """The zero of one encoder, or of all, or the ratio of one axis with which forces are explained best.
 
     Args:
         judge: the judge of the measurement.
         current: the reading that it is relative to.
+        origins: where coordinates are that the encoders count as zero (actuators,), rad or m.
     """
     m = len(judge.robot.actuators)
     tried = [
@@ -120,9 +134,19 @@ def best_offset(judge: HypothesisTest, current: Correction) -> tuple[Correction,
         for sign in (1.0, -1.0)
         for chosen in (*np.eye(m), *([np.ones(m)] if m > 1 else []))
     ]
+    tried += [
+        _ratio_correction(k, ratio, with_force, origins)
+        for k in range(m)
+        for ratio in _TRIED_RATIOS
+        for with_force in (True, False)
+    ]
     nearest = min(tried, key=lambda shift: judge.verdict(current.then(shift)).cost)
+    k = nearest.columns[0]
+    ratio, with_force = nearest.factors[k], len(nearest.columns) == 2
 
     def at(factor: float) -> Correction:
+        if nearest.kind == "gear":
+            return _ratio_correction(k, ratio**factor, with_force, origins)
         return replace(nearest, offsets=tuple(factor * offset for offset in nearest.offsets))
 
     def cost(factor: float) -> float:
@@ -130,6 +154,24 @@ def best_offset(judge: HypothesisTest, current: Correction) -> tuple[Correction,
 
     best = at(_golden_section(cost, 0.2, 2.2, 0.02))
     return best, judge.verdict(current.then(best))
+
+
+def is_small(judge: HypothesisTest, shift: Correction) -> bool:
+    """Whether a shift of one zero is so small that a wrong length may be like it."""
+    sizes = np.array(shift.offsets)[: len(judge.robot.actuators)] / actuator_scales(judge.robot)
+    return shift.kind == "zero" and float(np.max(np.abs(sizes))) < _LIKE_A_LENGTH
+
+
+def _ratio_correction(k: int, ratio: float, with_force: bool, origins: Array) -> Correction:
+    """The coordinate of an axis times a ratio about its origin, and with it the force over the ratio."""
+    m = len(origins)
+    start = identity_correction(m)
+    factors, offsets = list(start.factors), list(start.offsets)
+    factors[k], offsets[k] = ratio, (1.0 - ratio) * float(origins[k])
+    if with_force:
+        factors[m + k] = 1.0 / ratio
+    columns = (k, m + k) if with_force else (k,)
+    return replace(start, factors=tuple(factors), offsets=tuple(offsets), columns=columns, kind="gear")
 
 
 def _golden_section(cost: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
@@ -156,13 +198,21 @@ def improvement_message(before: float, after: float) -> str:
     return f"forces are explained better (unexplained part {before:.4f}, {after:.4f} so)"
 
 
-def zero_finding(measurement: Measurement, correction: Correction, reason: str) -> Finding:
-    """The finding for an offset."""
+def shift_finding(measurement: Measurement, correction: Correction, reason: str) -> Finding:
+    """The finding for a zero or a ratio."""
     robot = measurement.robot
-    names = tuple(f"q.{robot.actuators[k].name}" for k in correction.columns)
     k = correction.columns[0]
+    name = robot.actuators[k].name
+    if correction.kind == "gear":
+        ratio, force = correction.factors[k], len(correction.columns) == 2
+        message = f"{name} has another ratio: with about {ratio:.3g} times the coordinate"
+        message += f" and {1.0 / ratio:.3g} times the force" if force else ""
+        concerned = (f"q.{name}", f"force.{name}") if force else (f"q.{name}",)
+        hint = "check the gear ratio of the map and of the description, and counts a turn"
+        return make_finding(measurement, "gear", concerned, f"{message}, {reason}", hint=hint)
+    names = tuple(f"q.{robot.actuators[k].name}" for k in correction.columns)
     unit = "rad" if robot.revolute_actuators[k] else "m"
-    subject = "all encoders count" if len(correction.columns) > 1 else f"{robot.actuators[k].name} counts"
+    subject = "all encoders count" if len(correction.columns) > 1 else f"{name} counts"
     message = f"{subject} from another zero: with about {correction.offsets[k]:+.3g} {unit} {reason}"
     return make_finding(
         measurement, "zero", names, message, hint="find the zeros anew, or correct `zero` in the map"

@@ -1,0 +1,30 @@
+from nacelle.calibration.calibration import Calibration as Calibration, calibrate as calibrate
+from nacelle.calibration.campaign_file import read_campaign as read_campaign, with_loads as with_loads
+from nacelle.calibration.devices import (
+    Distance as Distance,
+    Edges as Edges,
+    Pairs as Pairs,
+    Target as Target,
+    Tool as Tool,
+    Tracker as Tracker,
+    edge_devices as edge_devices,
+)
+from nacelle.calibration.fit import Campaign as Campaign
+from nacelle.calibration.parameters import (
+    Encoder as Encoder,
+    Parameter as Parameter,
+    choose_parameters as choose_parameters,
+    encoders_of as encoders_of,
+    known_parameters as known_parameters,
+)
+from nacelle.calibration.poses import (
+    Plan as Plan,
+    default_parameters as default_parameters,
+    drawn_poses as drawn_poses,
+    plan_poses as plan_poses,
+)
+from nacelle.calibration.simulated import (
+    SimulatedCalibrations as SimulatedCalibrations,
+    simulate_calibrations as simulate_calibrations,
+    simulate_campaign as simulate_campaign,
+)
