@@ -25,7 +25,9 @@ from nacelle.identification.excitation.optimise import criterion_values, random_
 def measured(name: str, count: int) -> dict:
     robot = nacelle.load(name)
     begin, busy = time.perf_counter(), time.process_time()
-    result = nacelle.identification.excite(robot)
+    # As described: without a reserve for a controller.
+    limits = nacelle.identification.MotionLimits(reserve=0.0)
+    result = nacelle.identification.excite(robot, limits=limits)
     seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     problem = excitation_problem(robot, result.base, result.limits)
     drawn = random_motions(problem, count, seed=99)

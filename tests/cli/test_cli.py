@@ -61,7 +61,7 @@ def test_a_urdf_with_its_closure_file(tmp_path: Path) -> None:
 
 def test_every_command_has_a_subject_and_an_example() -> None:
     assert all(entry.subject and entry.line and entry.examples for entry in ALL_COMMANDS.values())
-    assert len({entry.subject for entry in ALL_COMMANDS.values()}) == 8
+    assert len({entry.subject for entry in ALL_COMMANDS.values()}) == 9
 
 
 def test_examples_name_options_that_exist() -> None:

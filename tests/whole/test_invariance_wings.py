@@ -36,6 +36,17 @@ CHANGES = {
     "a millionth of the mass": RobotTransform(mass=1e-6),
 }
 changes = pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+# Every day a small robot that is moved a little; a larger one with all changes in the longer tiers.
+small_robot_nearby = pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        pytest.param("fivebar", CHANGES["1 km away"], id="fivebar-1 km away"),
+        *(
+            pytest.param("delta", change, id=f"delta-{label}", marks=pytest.mark.slow)
+            for label, change in CHANGES.items()
+        ),
+    ],
+)
 # Powers of length in base parameters of the five-bar, but for 2 of moments of inertia and friction.
 _POWERS = {"mx": 1, "my": 1}
 
@@ -112,11 +123,10 @@ def export_and_import(robot: Robot, format: str, folder: Path) -> Robot:
     return nacelle.import_robot(files[0], closures=files[1] if format == "urdf" else None).robot
 
 
-@pytest.mark.costly
-@changes
-def test_closed_loop(change: RobotTransform) -> None:
+@small_robot_nearby
+def test_closed_loop(name: str, change: RobotTransform) -> None:
     """A controller with poles in time follows the changed path by the changed forces."""
-    robot = library_robot("delta")
+    robot = library_robot(name)
     own, found = (run_controller(one) for one in (robot, change.robot(robot)))
     assert found.status == own.status
     tolerance = 1e-7 + 1e6 * change.robot(robot).coordinate_rounding
@@ -131,7 +141,7 @@ def run_controller(robot: Robot) -> nacelle.control.ControlRun:
     """A tenth of a second of computed force on a line of a twentieth of the robot's size."""
     x = nacelle.reference_pose(robot)
     path = nacelle.Line(
-        x, x + 0.05 * robot.size * np.array([1.0, 0.5, 0.2]), motion=robot.motion, duration=0.1
+        x, x + 0.05 * robot.size * np.array([1.0, 0.5, 0.2][: len(x)]), motion=robot.motion, duration=0.1
     )
     law = nacelle.control.controller(robot, "cf-rb", period=1e-3)
     return nacelle.control.closed_loop(
@@ -143,12 +153,11 @@ def without_shapes(robot: Robot) -> Robot:
     return dataclasses.replace(robot, bodies=tuple(dataclasses.replace(b, display=()) for b in robot.bodies))
 
 
-@pytest.mark.costly
-@changes
-def test_camera(change: RobotTransform) -> None:
+@small_robot_nearby
+def test_camera(name: str, change: RobotTransform) -> None:
     """A camera that stands where it stood sees the same picture, and finds the changed pose."""
     # Drawn in the shapes that follow from its size.
-    robot = without_shapes(library_robot("delta"))
+    robot = without_shapes(library_robot(name))
     other, camera = change.robot(robot), camera_for(robot, size=(256, 256))
     place = Pose(camera.pose.R, change.length * camera.pose.p + change.t)
     own, found = observe(robot, camera=camera), observe(other, camera=camera.at_pose(place))

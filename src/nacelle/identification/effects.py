@@ -11,10 +11,12 @@ A fault of the size theta changes the recorded forces to first order by S theta 
     geometry a length is described theta too large, m or rad:      S = -dG/dp at the coordinates held
     gravity  is described tilted by theta, rad:                    S = -dG/dp
 
-G the forces that the estimates require along the instruments' motion, which has no errors of sensors, so that
-S is its own instrument; G_q (rows, actuators) by difference quotients along the coordinates of one actuator,
-with rates and accelerations held, G_q' and G_q'' likewise. The wave number k of a ripple, per rad or m, and
-its phase are those with which it explains most of the residuals of its row.
+G the forces that the parameters require along the instruments' motion, which has no errors of sensors, so
+that S is its own instrument. The parameters are the estimates, drawn to the description's where the data
+determine them worse than the description does: of few samples G would follow the noise, which the faults'
+sizes would then have, too. G_q (rows, actuators) follows by difference quotients along the coordinates of one
+actuator, with rates and accelerations held, G_q' and G_q'' likewise. The wave number k of a ripple, per rad
+or m, and its phase are those with which it explains most of the residuals of its row.
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.filters import decimate
 from nacelle.identification.data.poses import PlatformMotion, motion_from_rates, path_poses
 from nacelle.identification.data.preparation import Samples
-from nacelle.identification.estimation.estimator import Estimator
+from nacelle.identification.estimation.estimator import CadPrior, Estimator
 from nacelle.identification.estimation.regression import is_redundant, project_rows
 from nacelle.identification.geometry import geometry_effects
 from nacelle.kinematics.motion import joint_motion
@@ -47,6 +50,8 @@ CAUSES = (*FORCE_CAUSES, *POSITION_CAUSES)
 ESTIMATED = ("delay", "offset", "scale", "zero", "gear")
 """What can be estimated with the parameters."""
 
+# Deviation of the description's parameters, over their values.
+_CAD_DEVIATION = 0.3
 # Steps of coordinates, rad or over the robot's size, of rates and of accelerations, over their largest; the
 # speed of the Stribeck effect over the largest of the joint.
 _STEP, _STRIBECK = 1e-5, 0.05
@@ -88,7 +93,8 @@ class Column(NamedTuple):
 
 def effect_columns(estimator: Estimator, samples: Sequence[Samples], causes: Sequence[str]) -> list[Column]:
     """The effects of all faults of some causes."""
-    parts = [_part_effects(estimator, part, causes) for part in samples]
+    coef = drawn_estimates(estimator)
+    parts = [_part_effects(estimator.base_, coef, part, causes) for part in samples]
     used = estimator.regression_.used[:, None]
     return [
         first._replace(values=np.where(used, np.concatenate([part[k].values for part in parts]), 0.0))
@@ -96,9 +102,19 @@ def effect_columns(estimator: Estimator, samples: Sequence[Samples], causes: Seq
     ] + ([*_ripples(estimator, samples)] if "ripple" in causes else [])
 
 
-def _part_effects(estimator: Estimator, part: Samples, causes: Sequence[str]) -> list[Column]:
+def drawn_estimates(estimator: Estimator) -> Array:
+    """The estimates (p,) with the description's parameters as a prior."""
+    data, moments = estimator.regression_, estimator.moments_
+    nominal = data.base.values
+    information = moments.along.T @ CadPrior(_CAD_DEVIATION).information(data.base) @ moments.along
+    A = np.linalg.inv(moments.inverse) + information
+    right = moments.Q.T @ (data.force - data.Y @ nominal).ravel()
+    return np.asarray(nominal + moments.along @ np.linalg.solve(A, right))
+
+
+def _part_effects(base: BaseParameters, coef: Array, part: Samples, causes: Sequence[str]) -> list[Column]:
     robot, motion = part.robot, part.instruments
-    forces = required_forces(estimator, robot, motion)
+    forces = required_forces(base, coef, motion)
     result: list[Column] = []
 
     def add(cause: str, signal: str, unit: str, effect: Array) -> None:
@@ -125,17 +141,16 @@ def _part_effects(estimator: Estimator, part: Samples, causes: Sequence[str]) ->
             shape = np.sign(rate) * np.exp(-np.abs(rate) / (_STRIBECK * np.nanmax(np.abs(rate))))
             add("stribeck", f"force.{actuator.name}", unit, alone(shape))
     if {*POSITION_CAUSES} & {*causes}:
-        for cause, signal, unit, effect in _position_effects(estimator, part, causes):
+        for cause, signal, unit, effect in _position_effects(base, coef, part, causes):
             add(cause, signal, unit, effect)
     return result
 
 
-def required_forces(estimator: Estimator, robot: Robot, motion: PlatformMotion) -> Array:
-    """Forces (N, actuators) that the estimates require along a motion; NaN where it has no pose."""
-    forces = np.full((len(motion.ok), len(robot.actuators)), np.nan)
+def required_forces(base: BaseParameters, coef: Array, motion: PlatformMotion) -> Array:
+    """Forces (N, actuators) that parameters (p,) require along a motion; NaN where it has no pose."""
+    forces = np.full((len(motion.ok), len(base.robot.actuators)), np.nan)
     posed = motion.part(motion.ok)
-    form = regressor(robot, posed.x, posed.v, posed.a, parameters=estimator.base_)
-    forces[motion.ok] = form.Y @ estimator.coef_
+    forces[motion.ok] = regressor(base.robot, posed.x, posed.v, posed.a, parameters=base).Y @ coef
     return forces
 
 
@@ -187,7 +202,7 @@ def _ripples(estimator: Estimator, samples: Sequence[Samples]) -> Iterator[Colum
 
 
 def _position_effects(
-    estimator: Estimator, part: Samples, causes: Sequence[str]
+    base: BaseParameters, coef: Array, part: Samples, causes: Sequence[str]
 ) -> list[tuple[str, str, str, Array]]:
     """Effects (N, actuators) of faults of coordinates and geometry, with cause, signal and unit."""
     robot, count = part.robot, len(part)
@@ -196,7 +211,7 @@ def _position_effects(
     kept = kept[part.instruments.ok[kept]]
     motion = part.instruments.part(kept)
     coordinates = _actuators(robot, motion)
-    slopes = _coordinate_slopes(estimator, robot, coordinates)
+    slopes = _coordinate_slopes(base, coef, coordinates)
 
     def whole(effect: Array) -> Array:
         """At all samples."""
@@ -215,7 +230,7 @@ def _position_effects(
             scaled = -np.einsum("dnk,dn->nk", slopes[..., k], coordinates[..., k])
             result.append(("gear", f"q.{actuator.name}", "", whole(scaled)))
     if {"geometry", "gravity"} & {*causes}:
-        effects = geometry_effects(estimator.base_, estimator.coef_, motion, part.tau[kept])
+        effects = geometry_effects(base, coef, motion, part.tau[kept])
         for effect in effects:
             if effect.cause in causes:
                 back = np.einsum("dnkj,dnj->nk", slopes, np.stack(effect.coordinates))
@@ -225,14 +240,15 @@ def _position_effects(
     return result
 
 
-def _coordinate_slopes(estimator: Estimator, robot: Robot, coordinates: Array) -> Array:
+def _coordinate_slopes(base: BaseParameters, coef: Array, coordinates: Array) -> Array:
     """Derivatives (3, N, actuators, actuators) of the forces by coordinates, rates and accelerations."""
+    robot = base.robot
     lengths = np.where(robot.revolute_actuators, 1.0, robot.size)
     steps = np.stack([lengths, *np.nanmax(np.abs(coordinates[1:]), axis=1)]) * _STEP
     poses = path_poses(robot, coordinates[0])
 
     def forces(x: Array, values: Array) -> Array:
-        return required_forces(estimator, robot, motion_from_rates(robot, x, values[1], values[2]))
+        return required_forces(base, coef, motion_from_rates(robot, x, values[1], values[2]))
 
     slopes = np.empty((3, *coordinates.shape[1:], coordinates.shape[2]))
     nominal = forces(poses, coordinates)

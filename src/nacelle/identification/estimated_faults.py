@@ -20,8 +20,8 @@ from nacelle.identification.estimation.estimator import Estimator, parameter_cov
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
-# A ratio that is known no better than this is not known.
-_UNKNOWN_RATIO = 0.2
+# A ratio, or the phase of a delay at the band of the motion, rad, that is known no better is not known.
+_UNKNOWN_RATIO, _UNKNOWN_PHASE = 0.2, 0.25
 # Estimations of faults end after so many rounds, or where they change by this part of their deviations.
 _ROUNDS, _CONVERGED = 12, 0.1
 
@@ -145,6 +145,8 @@ def estimate_with_faults(
         IdentificationError: if they do not come to rest.
     """
     faults: tuple[EstimatedFault, ...] = ()
+    columns: list[Column] = []
+    unknown: list[Column] = []
     samples = prepare(runs, preparation)
     # The same filters in all rounds.
     chosen = samples[0].preparation
@@ -162,8 +164,9 @@ def estimate_with_faults(
         count = len(estimator.coef_)
         with np.errstate(invalid="ignore"):
             deviations = np.sqrt(np.diag(together.covariance)[count:])
-        ratios = np.array([column.unit == "" for column in columns])
-        if not np.all(deviations < np.where(ratios, _UNKNOWN_RATIO, np.inf)):
+        limits = np.array([_known_within(column, samples[0].band) for column in columns])
+        unknown = [column for column, known in zip(columns, deviations < limits, strict=True) if not known]
+        if unknown:
             break
         former = {(fault.cause, fault.signal): fault.size for fault in faults}
         faults = tuple(
@@ -183,11 +186,24 @@ def estimate_with_faults(
             estimator.covariance_ = together.covariance[:count, :count]
             estimator.covariance_[infinite, infinite] = np.inf
             return samples, faults
+    kinds = list(dict.fromkeys(column.cause for column in unknown or columns))
+    hint = "record a faster or longer motion"
+    if kinds != ["delay"]:
+        example = f"{kinds[-1]}:{samples[0].robot.actuators[0].name}"
+        hint = (
+            "all scales together are those of the parameters, all zeros nearly so; name one actuator, such "
+            f"as {example}, or estimate fewer faults"
+        )
     raise IdentificationError(
-        f"{', '.join(causes)} cannot be estimated with the parameters from these data (all scales together "
-        "are those of the parameters, all zeros nearly so): name one actuator, such as "
-        f"{causes[-1].partition(':')[0]}:{samples[0].robot.actuators[0].name}, or estimate fewer faults"
+        f"{', '.join(kinds)} cannot be estimated with the parameters from these data: {hint}"
     )
+
+
+def _known_within(column: Column, band: float) -> float:
+    """The deviation from which on a fault is unknown; of a delay by the band of the motion, Hz."""
+    if column.cause == "delay":
+        return _UNKNOWN_PHASE / (2.0 * np.pi * band)
+    return _UNKNOWN_RATIO if column.unit == "" else np.inf
 
 
 def _chain_sizes(cause: str, former: float, step: float) -> float:

@@ -160,10 +160,12 @@ def test_forces_stay_along_what_is_left_out(seed, name):
     same_forces(robot, base_parameters(robot), seed)
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_seeds_and_units_do_not_matter(seed):
-    robot = library_robot("space")
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("fivebar", 1), *(pytest.param("space", seed, marks=pytest.mark.slow) for seed in (1, 2, 3))],
+)
+def test_seeds_and_units_do_not_matter(name, seed):
+    robot = library_robot(name)
     first, other = base_parameters(robot), base_parameters(robot, seed=seed)
     assert first.names == other.names
     np.testing.assert_allclose(first.K, other.K, rtol=1e-6, atol=1e-9)

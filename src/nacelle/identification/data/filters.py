@@ -105,6 +105,12 @@ def motion_band(q: Array, rate: float) -> float:
     return max(highest)
 
 
+def windows_around(values: Array, width: int) -> Array:
+    """The values (N, width), an odd number, around each of N; beyond the ends they are mirrored."""
+    padded = np.pad(values, width // 2, mode="symmetric")
+    return np.lib.stride_tricks.sliding_window_view(padded, width)
+
+
 def long_run_covariance(
     parts: Sequence[Array], lags: int, repeats: Sequence[Sequence[int]] | None = None
 ) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 
 from nacelle.identification.data.checks.findings import Finding, make_finding
 from nacelle.identification.data.checks.signals import is_moving
+from nacelle.identification.data.filters import windows_around
 from nacelle.identification.data.measurement import Measurement
 from nacelle.spatial.scalar import Array
 
@@ -68,8 +69,6 @@ def check_lost_samples(measurement: Measurement) -> Iterator[Finding]:
 
 def _steps_of_time(steps: Array) -> Array:
     """Samples (N - 1,) by which each step (N - 1, actuators) is longer than those around it; 0 if by none."""
-    from scipy.ndimage import maximum_filter1d
-
     kernel = np.ones(2 * _STEPS_AROUND + 1)
     kernel[_STEPS_AROUND] = 0.0
     padded = np.pad(steps, ((_STEPS_AROUND, _STEPS_AROUND), (0, 0)), mode="edge")
@@ -84,7 +83,7 @@ def _steps_of_time(steps: Array) -> Array:
     count = steps.shape[1]
     is_time = (squares > _SEEN * count) & (left < _TIME_LEAVES * squares)
     # The steps next to a long one have it among those around them.
-    return np.where(is_time & (squares >= maximum_filter1d(squares, len(kernel))), n, 0.0)
+    return np.where(is_time & (squares >= np.max(windows_around(squares, len(kernel)), axis=1)), n, 0.0)
 
 
 def check_repeated_samples(measurement: Measurement) -> Iterator[Finding]:
@@ -94,7 +93,9 @@ def check_repeated_samples(measurement: Measurement) -> Iterator[Finding]:
         return
     same = np.diff(signals, axis=0) == 0.0
     moving = is_moving(measurement.q)[1:]
-    chance = float(np.prod(np.mean(same[moving], axis=0))) if np.any(moving) else 1.0
+    m = measurement.q.shape[1]
+    coordinates, forces = np.all(same[:, :m], axis=1)[moving], np.all(same[:, m:], axis=1)[moving]
+    chance = float(np.mean(coordinates) * np.mean(forces)) if np.any(moving) else 1.0
     at = np.flatnonzero(np.all(same, axis=1) & moving)
     if len(at) > _CHANCE * (1.0 + chance * np.count_nonzero(moving)):
         message = f"{len(at)} samples equal the one before in all signals, though the robot moves"
@@ -104,12 +105,10 @@ def check_repeated_samples(measurement: Measurement) -> Iterator[Finding]:
 
 def check_outliers(measurement: Measurement) -> Iterator[Finding]:
     """Find forces that are far off for a sample or two."""
-    from scipy.ndimage import median_filter
-
     for actuator, column in zip(measurement.robot.actuators, measurement.tau.T, strict=True):
         if len(column) < _FEWEST_SAMPLES or not np.all(np.isfinite(column)):
             continue
-        smooth = median_filter(column, _FORCES_AROUND)
+        smooth = np.median(windows_around(column, _FORCES_AROUND), axis=1)
         off = np.abs(column - smooth)
         noise = float(np.median(off)) / 0.6745
         # Medians of both sides: at a step of the force they differ.

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nacelle.identification.data.checks.findings import Finding, make_finding
+from nacelle.identification.data.filters import windows_around
 from nacelle.identification.data.measurement import Measurement
 from nacelle.spatial.scalar import Array
 
@@ -272,9 +273,7 @@ def _run_bounds(flags: Array) -> Array:
 
 def _plateaus_at_limit(values: Array, limit: float) -> Array:
     """Entries of plateaus, with noise, at the described limit: a natural peak may end there, too."""
-    from scipy.ndimage import uniform_filter1d
-
-    smooth = uniform_filter1d(values, _SMOOTH)
+    smooth = np.mean(windows_around(values, _SMOOTH), axis=1)
     width = 2.0 * _AT_LIMIT * limit
     # Slopes next to a natural peak that is `width` high above its foot call for 1.5 times that.
     return _plateaus(smooth, smooth >= limit - width, _HIGHER * width / _QUANTA)
