@@ -218,6 +218,11 @@ class Geometry:
         joints = [j for j, joint in enumerate(self.robot.joints) if not joint.is_coupling]
         return {2 * j + side: 24 * k + 12 * side for k, j in enumerate(joints) for side in range(2)}
 
+    @cached_property
+    def _nominal(self) -> Array:
+        """The geometry of the description (k,)."""
+        return self.robot.parameter_vector("geometry")
+
     def _with_numbers(self, values: Array) -> Robot:
         if not self._numbers:
             return self.robot
@@ -233,7 +238,9 @@ class Geometry:
 
     def vector(self, values: Array) -> Array:
         """The geometry (k,), or (S, k) if it follows the load, at values (P,) of the parameters."""
-        base = self._with_numbers(values).parameter_vector("geometry")
+        base = (
+            self._with_numbers(values).parameter_vector("geometry") if self._numbers else self._nominal.copy()
+        )
         turns: dict[int, Array] = {}
         for k, item in self._of_kind("frame"):
             frame, axis = item.target

@@ -235,6 +235,7 @@ _LAW_UNITS = {
     "payload": ("kg",),
     "resolution": ("rad", "m"),
     "lag": ("s",),
+    "following": ("rad", "m"),
 }
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 

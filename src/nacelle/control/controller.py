@@ -152,6 +152,7 @@ def law_function(
         )
         before = memory.split(z)
         screened = kind.screen_readings(robot, before, q, k)
+        sample = LawSample(q, screened, motion, k, branch_tolerance)
         step = release_force(
             robot,
             before,
@@ -159,9 +160,10 @@ def law_function(
             motion,
             k,
             q=screened,
+            further=kind.further_checks(robot, before, sample),
             branch_tolerance=branch_tolerance,
         )
-        step = kind.after_release(robot, before, LawSample(q, screened, motion, k, branch_tolerance), step)
+        step = kind.after_release(robot, before, sample, step)
         return {"force": np.asarray(step.tau), "memory": memory.join(step.memory)}
 
     law.__name__ = kind.name

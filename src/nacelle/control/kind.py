@@ -20,7 +20,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.scalar import Array, Scalar, pack
 
 
 class VectorLayout:
@@ -108,6 +108,12 @@ COMMON_LABELS = {
     "gains.learning": "of what the model lacks, c of u = u- + c e / T^2",
     "gains.halt_damping": "of a stop, force over rate of the actuators; N s/m, N m s/rad",
     "gains.halt_smoothing": "of the filter of these rates, 1 - exp(-T w) at its bandwidth w",
+    "gains.halt_decay": "part of the rate of an unseen actuator that a stop takes off in a sample",
+    "gains.singularity": "least determinant of the actuators' Jacobian, over that at the reset",
+    "gains.ahead": "time by which the desired motion is looked ahead for singularities; s",
+    "memory.unseen": "above 0 for a drive that was too far from the desired motion at the stop",
+    "gains.following": "largest distance of readings from the desired motion; rad, m",
+    "memory.conditioning": "determinant of the actuators' Jacobian at the start, over its rows",
     "gains.rest_rate": "rates below which a machine that brakes is at rest; rad/s, m/s",
     "gains.patience": "samples in a row without all readings after which the controller stops",
 }
@@ -327,6 +333,12 @@ class ControlLaw(ABC):
     def screen_readings(self, robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> Array:
         """The readings (actuators,), rad or m, that the law and its checks take; arguments as of `step`."""
         return q
+
+    def further_checks(
+        self, robot: Robot, z: dict[str, Array], sample: LawSample
+    ) -> list[tuple[int, Scalar]]:
+        """Reasons of a stop (`StopReason`), each with a number above zero where it does not apply."""
+        return []
 
     def after_release(
         self, robot: Robot, z: dict[str, Array], sample: LawSample, step: ControlStep

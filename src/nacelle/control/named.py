@@ -28,7 +28,7 @@ from nacelle.control.kind import ControlLaw, LoopSpecification, TunedLoop
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
-from nacelle.control.laws.safeguarded import Safeguarded
+from nacelle.control.laws.safeguarded import Safeguarded, Safeguards
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import with_turn_counting
@@ -68,6 +68,8 @@ def controller(
     force_gains: bool = False,
     on_stop: str = "zero",
     on_glitch: str = "stop",
+    singularity: float = 0.0,
+    following: float | tuple[float, ...] | None = None,
     **options: Any,
 ) -> Controller:
     """A controller of a robot by its name, with gains for a bandwidth.
@@ -92,6 +94,10 @@ def controller(
             rest, then no force).
         on_glitch: what becomes of a reading that jumps further than a described speed allows: "stop", or
             "bridge" (predicted for at most ten samples in a row, then a stop).
+        singularity: the least determinant of the actuators' Jacobian at the desired pose, over that at the
+            reset, from 0 to 1: below it is a stop.
+        following: the largest distance of readings from the desired motion, rad or m, one for all or one for
+            each: beyond it is a stop; any if None.
         **options: of the kind, which shape the program.
 
     Warns:
@@ -117,8 +123,9 @@ def controller(
         )
     except (TypeError, ValueError) as error:
         raise KinematicsError(_reason_unknown(name, options) or f"{name}: {error}") from None
-    if (on_stop, on_glitch) != ("zero", "stop"):
-        kind = Safeguarded(kind, on_stop, on_glitch)
+    guards = Safeguards(on_stop, on_glitch, singularity, following)
+    if guards != Safeguards():
+        kind = Safeguarded(kind, guards)
     require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
     robot = with_turn_counting(robot)
     for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):

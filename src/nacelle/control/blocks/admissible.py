@@ -56,7 +56,7 @@ from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.simulation.rigid_plant import joint_limits, limit_margins, widen_limits
-from nacelle.spatial.scalar import Array, Scalar, absolute, dot, pack, sign, where
+from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, pack, sign, where
 from nacelle.spatial.solve import column_independence
 
 # What a loop may leave open before the last of Newton's steps, over the robot's size: the step squares it.
@@ -180,9 +180,7 @@ def parallel_singularity_margin(robot: Robot, J: Array, side: Array) -> Scalar:
         J: actuators' Jacobian (actuators, n).
         side: sign of its determinant where the controller started (1,); empty for redundant drives.
     """
-    # Columns count in the unit of the first, so that those of the same unit take no product.
-    units = twist_scales(robot)
-    J = J * (units / units[0])
+    J = _in_one_unit(robot, J)
     if not len(side):
         return column_independence(J, np.ones(robot.motion.n)) - NEAR_MARGIN
     d = determinant(J)
@@ -190,6 +188,28 @@ def parallel_singularity_margin(robot: Robot, J: Array, side: Array) -> Scalar:
     for row in J:
         bound = bound * dot(row, row)
     return side[0] * (d * absolute(d)) - bound
+
+
+def _in_one_unit(robot: Robot, J: Array) -> Array:
+    """The actuators' Jacobian with columns in the unit of the first: those of that unit take no product."""
+    units = twist_scales(robot)
+    return np.asarray(J * (units / units[0]))
+
+
+def conditioning(robot: Robot, J: Array) -> Scalar:
+    """How far a pose is from parallel singularities: p of the head of this module, without its sign.
+
+    Args:
+        robot: the robot.
+        J: actuators' Jacobian (actuators, n).
+    """
+    J = _in_one_unit(robot, J)
+    if len(J) != robot.motion.n:
+        return column_independence(J, np.ones(robot.motion.n))
+    d, rows = determinant(J), 1.0
+    for row in J:
+        rows = rows * dot(row, row)
+    return divide(d * d, rows)
 
 
 def determinant(A: Array) -> Scalar:
@@ -340,6 +360,7 @@ def release_force(
     k: dict[str, Array],
     *,
     q: Array | None = None,
+    further: Sequence[tuple[int, Scalar]] = (),
     branch_tolerance: float = RELATION_TOLERANCE,
 ) -> ControlStep:
     """What a sample gives: that of the law where all is admissible, else no force and why it stopped.
@@ -353,12 +374,15 @@ def release_force(
         motion: the desired motion.
         k: gains with the part period.
         q: readings (actuators,); None where the platform is observed otherwise.
+        further: other reasons of a stop, each with a number above zero where it does not apply.
         branch_tolerance: as in `Tolerance`.
     """
     setpoint = check_setpoint(robot, z, motion, k, branch_tolerance)
     measured = check_measured(robot, z, step, k, q, branch_tolerance)
     # A force that is not a number at an admissible state is one that the desired motion requires.
     reason = where(finite_force(step.tau), step.memory["stopped"][0], float(StopReason.FORCE_NOT_FINITE))
+    for code, number in further:
+        reason = where(number, reason, float(code))
     reason = where(setpoint.reason, setpoint.reason, where(measured, measured, reason))
     stopped = where(z["stopped"][0], z["stopped"][0], reason)
     memory = {name: select(stopped, z[name], part) for name, part in (step.memory | setpoint.memory).items()}

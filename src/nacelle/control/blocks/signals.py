@@ -40,6 +40,7 @@ class StopReason(IntEnum):
     MEASURED_SINGULAR = 10
     MEASURED_BEYOND_LIMITS = 11
     MEASURED_TOO_FAST = 12
+    MEASURED_TOO_FAR = 13
 
     @property
     def status(self) -> int:
@@ -68,6 +69,7 @@ _REASON_TEXTS = (
     "the measured pose is at, or beyond, a parallel singularity",
     "the measured pose is beyond limits of joints",
     "the readings are faster than the drives, or jump",
+    "the readings are too far from the desired motion",
 )
 
 
