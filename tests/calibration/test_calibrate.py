@@ -146,6 +146,16 @@ def test_a_fifth_of_outliers(name: str) -> None:
     assert np.sqrt(np.mean(off**2)) < 2.0
 
 
+@pytest.mark.slow
+def test_poses_of_another_assembly_are_found() -> None:
+    """Drives alone lead some samples of an Orthoglide elsewhere; the tracker says where it is."""
+    made = bench(nacelle.load("orthoglide"), 60, seed=5)
+    result = calibrate(replace(made.campaign, guess=None), made.parameters, validate=False)
+    assert result.is_sound
+    assert 0.8 < result.noise_ratio < 1.2
+    assert any("assembled otherwise" in finding.text for finding in result.findings)
+
+
 def test_drift_is_named(fivebar: Bench) -> None:
     def drift(values: np.ndarray) -> None:
         values[:, 1] += np.linspace(0.0, 5e-4, len(values))

@@ -51,9 +51,9 @@ def test_a_thousand_machines(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear-delta", "delta", "gough-stewart"])
-def test_twenty_machines(name: str) -> None:
+def test_eight_machines(name: str) -> None:
     robot = linear_delta() if name == "linear-delta" else nacelle.load(name)
-    check(simulated(robot, 60, 20), 20)
+    check(simulated(robot, 60, 8), 8)
 
 
 def test_eight_five_bars() -> None:

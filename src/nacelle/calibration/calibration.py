@@ -18,13 +18,14 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.calibration.checks import Finding, check_agreement, check_data, locate_devices
+from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
 from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit, minimise
 from nacelle.calibration.parameters import Parameter, known_parameters
 from nacelle.calibration.poses import (
@@ -34,6 +35,7 @@ from nacelle.calibration.poses import (
     platform_rates,
     without_rigid_motion,
 )
+from nacelle.distribution import __version__
 from nacelle.errors import CalibrationError, format_count
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
@@ -44,6 +46,8 @@ _RANK = 1e-9
 # Probabilities below which a sum of squares, and a cause, is beyond chance.
 _POOR, _CAUSE = 1e-4, 1e-4
 _WORKSPACE = 200
+# What lines of `sources` begin with that say where calibrated numbers come from.
+_CALIBRATED = "calibrated: "
 # Entries of a combination below this part of its largest are left out of its text.
 _SMALL = 1e-3
 
@@ -269,22 +273,27 @@ class Calibration:
             f"{self.after.position * 1e3:.3g} mm, {self.rank} of {len(self.parameters)} directions>"
         )
 
+    def provenance(self) -> tuple[str, ...]:
+        """Where the numbers come from, a line an entry: date, version, fit, the deviations found."""
+        changes = [
+            f"{item.name} {value:+.9g} +- {deviation:.2g} {item.unit}".rstrip()
+            for item, value, deviation in zip(self.parameters, self.values, self.deviations, strict=True)
+        ]
+        lines = (
+            f"{datetime.now(UTC).date()}, nacelle {__version__}, robot {self.nominal.name} {self.nominal.hash[:16]}",
+            f"expected error of the position {self.before.position * 1e3:.4g} -> {self.after.position * 1e3:.4g} mm; "
+            f"residuals {self.noise_ratio:.4g} times the noise, {self.degrees} degrees of freedom",
+            f"deviations from the description, SI: {'; '.join(changes)}",
+        )
+        return tuple(_CALIBRATED + line for line in lines)
+
     def write(self, path: str | Path) -> tuple[Path, Path]:
         """Write the corrected description (YAML), and next to it all numbers old and new (JSON)."""
         target = Path(path)
-        header = [
-            f"# {self.nominal.name}, calibrated: {len(self.parameters)} parameters, "
-            f"{self.before.position * 1e3:.4g} -> {self.after.position * 1e3:.4g} mm (expected, rms)",
-            f"# description before: sha256 {self.nominal.hash}",
-        ]
-        header += [
-            f"# {item.name}: {value:+.9g} +- {deviation:.2g} {item.unit}"
-            for item, value, deviation in zip(self.parameters, self.values, self.deviations, strict=True)
-        ]
         data = target.with_suffix(".calibration.json")
-        write_texts(
-            {target: "\n".join([*header, self.robot.to_yaml()]), data: json.dumps(self.to_dict(), indent=1)}
-        )
+        kept = [source for source in self.robot.sources if not source.startswith(_CALIBRATED)]
+        robot = dataclasses.replace(self.robot, sources=(*kept, *self.provenance()))
+        write_texts({target: robot.to_yaml(), data: json.dumps(self.to_dict(), indent=1)})
         return target, data
 
 
@@ -324,8 +333,8 @@ def calibrate(
     estimated = tuple(
         default_parameters(campaign.robot, campaign.encoders) if parameters is None else parameters
     )
-    located = locate_devices(campaign)
-    findings = check_agreement(located)
+    located, findings = choose_branches(locate_devices(campaign))
+    findings += check_agreement(located)
     system = System(located, estimated)
     optimum = fit(system, robust=robust)
     result = _result(system, optimum)

@@ -21,10 +21,13 @@ from nacelle.calibration.loops import Loops
 from nacelle.calibration.parameters import AXES
 from nacelle.calibration.poses import drawn_poses
 from nacelle.errors import CalibrationError
+from nacelle.kinematics.forward import forward_kinematics
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import rotation_quat, rotation_vector
 from nacelle.spatial.scalar import Array
 
 FEWEST = 3
@@ -95,6 +98,52 @@ def locate_devices(campaign: Campaign) -> Campaign:
     return replace(campaign, devices=tuple(devices))
 
 
+def choose_branches(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
+    """Start samples that trackers see elsewhere than the drives say from where they are seen.
+
+    The drives' coordinates may belong to several poses: of samples off by more than ten times the median
+    (and a fiftieth of the robot's size) the pose nearest to the measured one is taken if nearer by half.
+    """
+    robot = campaign.robot
+    device = next(
+        (one for one in campaign.devices if isinstance(one, Tracker) and _sees_positions(one)), None
+    )
+    if device is None or campaign.guess is not None:
+        return campaign, []
+    nominal = System(replace(campaign, devices=(), pairs=()), ()).start().states.platform
+    columns = [device.coordinates.index(axis) for axis in AXES[:3]]
+    seen = device.values[:, columns] @ device.frame.R.T + device.frame.p
+    off = np.linalg.norm(_nominal_points(campaign, device) - seen, axis=1)
+    far = np.flatnonzero(off > max(10.0 * float(np.nanmedian(off)), 0.02 * robot.size))
+    if not far.size:
+        return campaign, []
+    R = np.broadcast_to(np.eye(3), (len(far), 3, 3))
+    if robot.platform_nv == 6:
+        R = np.stack([rotation_quat(quat) for quat in nominal[far, 3:]])
+        if "rx" in device.coordinates:
+            last = [device.coordinates.index(axis) for axis in AXES[3:]]
+            vectors = device.values[far][:, last]
+            R = device.frame.R @ np.stack([rotation_vector(v) for v in np.nan_to_num(vectors)])
+    chart = mechanism_of(robot).chart
+    guess, _ = chart.coordinates(Pose(R, seen[far] - R @ device.tool.point))
+    drives = campaign.readings[far][:, : len(robot.actuators)]
+    again = forward_kinematics(robot, drives, guess)
+    p = inverse_kinematics(robot, again.x, limits=False).bodies
+    nearer = np.linalg.norm(p.p[:, PLATFORM] + p.R[:, PLATFORM] @ device.tool.point - seen[far], axis=1)
+    better = np.isfinite(nearer) & (nearer < 0.5 * off[far])
+    if not np.any(better):
+        return campaign, []
+    x = np.array(forward_kinematics(robot, campaign.readings[:, : len(robot.actuators)]).x)
+    x[far[better]] = again.x[better]
+    names = ", ".join(map(str, far[better][:5].tolist())) + (", ..." if np.sum(better) > 5 else "")
+    text = f"samples {names} are assembled otherwise than near the reference pose: as {device.name} sees them"
+    return replace(campaign, guess=x), [Finding(False, text)]
+
+
+def _sees_positions(device: Tracker) -> bool:
+    return {"x", "y", "z"} <= {*device.coordinates} and device.tool.body == PLATFORM
+
+
 def _nominal_points(campaign: Campaign, device: Tracker) -> Array:
     """Positions (S, 3) of the tool point by the description."""
     system = System(replace(campaign, devices=(), pairs=()), ())
@@ -120,13 +169,13 @@ def _locate(campaign: Campaign, device: Tracker) -> Tracker:
     return replace(device, frame=frame).within(campaign.robot.size)
 
 
-def best_frame(points: Array, measured: Array, *, mirrored: bool = False) -> tuple[Pose, float]:
+def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
     """The frame (R, t) in which points (S, 3) are best as measured (S, 3), and the median of what is left."""
     keep = np.ones(len(points), dtype=bool)
     for _ in range(4):
         p, m = points[keep].mean(axis=0), measured[keep].mean(axis=0)
         U, _, Vt = np.linalg.svd((points[keep] - p).T @ (measured[keep] - m))
-        sign = np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt))) * (-1.0 if mirrored else 1.0)])
+        sign = np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))])
         R = U @ sign @ Vt
         t = p - R @ m
         left = np.linalg.norm((points - t) @ R - measured, axis=1)

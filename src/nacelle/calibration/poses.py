@@ -182,7 +182,7 @@ def default_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) 
 
 
 # Candidates for each pose that is planned, at least so many; exchanges at most; poses of the workspace.
-_CANDIDATES, _FEWEST, _EXCHANGES, _WORKSPACE = 6, 200, 60, 40
+_CANDIDATES, _FEWEST, _EXCHANGES, _WORKSPACE = 8, 300, 60, 40
 # The power of the mean over the workspace that stands for the largest.
 _POWER = 4.0
 
@@ -314,7 +314,7 @@ def _informations(system: System, x: Array) -> Array:
 
 
 def pushed_out(robot: Robot, x: Array) -> Array:
-    """Every other pose moved away from the reference pose as far as limits and singularities allow.
+    """Three of four poses moved away from the reference pose as far as limits and singularities allow.
 
     What shows parameters best lies at the border, where few poses at random are.
     """
@@ -330,7 +330,7 @@ def pushed_out(robot: Robot, x: Array) -> Array:
         trial = displace_pose(robot, np.broadcast_to(reference, x.shape), factor * steps)
         good = np.asarray(inverse_kinematics(robot, trial).ok)
         good[good] = jacobian(robot, trial[good]).conditioning > fair
-        good[::2] = False
+        good[::4] = False
         x[good] = trial[good]
     return x
 
