@@ -174,7 +174,10 @@ def choose_parameters(known: Sequence[Parameter], patterns: Sequence[str]) -> tu
         matching = [item for item in known if fnmatchcase(item.name, pattern)]
         if not matching:
             names = [item.name for item in known]
-            raise CalibrationError(f"no parameter matches {pattern!r}; {did_you_mean(pattern, names)}")
+            near = [name for name in names if name.partition(".")[0] == pattern.partition(".")[0]]
+            raise CalibrationError(
+                f"no parameter matches {pattern!r}; {did_you_mean(pattern, near or names)}"
+            )
         try:
             value = float(tolerance) if tolerance else None
         except ValueError:
@@ -312,6 +315,8 @@ class Geometry:
                 q[:, k] -= forces[:, k] / stiffness
         for p, item in self._of_kind("zero", "gear", "compliance"):
             k = item.target[0]
+            if k >= readings.shape[1]:
+                continue
             unit = {"zero": np.ones(len(q)), "gear": readings[:, k], "compliance": -forces[:, k]}[item.kind]
             rates[:, k, p] = np.nan_to_num(unit)
             q[:, k] += unit * values[p]
