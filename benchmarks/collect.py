@@ -82,6 +82,11 @@ BENCHMARKS = {
     "stiff": ("Stiff links and friction", "", "Implicit steps compared with explicit ones."),
     "elastic_map": ("Maps of natural frequencies", "", "Frequencies over a grid of poses."),
     "elastic_frequencies": ("Natural frequencies", "", "Compared with [BK2013] and Exudyn."),
+    "calibration": (
+        "Calibration",
+        "",
+        "A hexapod by SciPy too, and a linear Delta by Klipper's own fit (`--klipper FOLDER`).",
+    ),
     "identification": (
         "Intervals of estimates",
         "",

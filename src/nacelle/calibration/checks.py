@@ -19,7 +19,11 @@ from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, System
 from nacelle.calibration.loops import Loops
 from nacelle.calibration.parameters import AXES
+from nacelle.calibration.poses import drawn_poses
 from nacelle.errors import CalibrationError
+from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -175,7 +179,7 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
         raise CalibrationError(
             f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves{hint}"
         )
-    planar = robot_moves_in_plane(points)
+    planar = robot_moves_in_plane(campaign.robot)
     if spreads[0][2] < _FLAT * spreads[0][0] and not planar:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))
     located, as_given = best_frame(points, measured)
@@ -210,8 +214,9 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     return findings
 
 
-def robot_moves_in_plane(points: Array) -> bool:
-    """Whether positions are exactly in a plane, as those of a plane mechanism are."""
+def robot_moves_in_plane(robot: Robot) -> bool:
+    """Whether the platform can only move in a plane."""
+    points = inverse_kinematics(robot, drawn_poses(robot, 8), limits=False).bodies.p[:, PLATFORM]
     s = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     return bool(s[2] < 1e-9 * s[0])
 

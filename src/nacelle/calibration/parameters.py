@@ -174,7 +174,10 @@ def choose_parameters(known: Sequence[Parameter], patterns: Sequence[str]) -> tu
         matching = [item for item in known if fnmatchcase(item.name, pattern)]
         if not matching:
             names = [item.name for item in known]
-            raise CalibrationError(f"no parameter matches {pattern!r}; {did_you_mean(pattern, names)}")
+            near = [name for name in names if name.partition(".")[0] == pattern.partition(".")[0]]
+            raise CalibrationError(
+                f"no parameter matches {pattern!r}; {did_you_mean(pattern, near or names)}"
+            )
         try:
             value = float(tolerance) if tolerance else None
         except ValueError:
@@ -218,6 +221,11 @@ class Geometry:
         joints = [j for j, joint in enumerate(self.robot.joints) if not joint.is_coupling]
         return {2 * j + side: 24 * k + 12 * side for k, j in enumerate(joints) for side in range(2)}
 
+    @cached_property
+    def _nominal(self) -> Array:
+        """The geometry of the description (k,)."""
+        return self.robot.parameter_vector("geometry")
+
     def _with_numbers(self, values: Array) -> Robot:
         if not self._numbers:
             return self.robot
@@ -233,7 +241,9 @@ class Geometry:
 
     def vector(self, values: Array) -> Array:
         """The geometry (k,), or (S, k) if it follows the load, at values (P,) of the parameters."""
-        base = self._with_numbers(values).parameter_vector("geometry")
+        base = (
+            self._with_numbers(values).parameter_vector("geometry") if self._numbers else self._nominal.copy()
+        )
         turns: dict[int, Array] = {}
         for k, item in self._of_kind("frame"):
             frame, axis = item.target
@@ -305,6 +315,8 @@ class Geometry:
                 q[:, k] -= forces[:, k] / stiffness
         for p, item in self._of_kind("zero", "gear", "compliance"):
             k = item.target[0]
+            if k >= readings.shape[1]:
+                continue
             unit = {"zero": np.ones(len(q)), "gear": readings[:, k], "compliance": -forces[:, k]}[item.kind]
             rates[:, k, p] = np.nan_to_num(unit)
             q[:, k] += unit * values[p]

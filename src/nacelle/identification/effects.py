@@ -56,7 +56,7 @@ _CAD_DEVIATION = 0.3
 # speed of the Stribeck effect over the largest of the joint.
 _STEP, _STRIBECK = 1e-5, 0.05
 # Samples of each kept one at which effects of coordinates are computed: they are smooth.
-_DENSITY = 4
+_DENSITY = 2
 # Periods of ripples along the motion, and how many wave numbers are tried.
 _FEWEST_PERIODS, _MOST_PERIODS, _WAVES = 4.0, 60.0, 400
 

@@ -49,6 +49,8 @@ from nacelle.tree.closure import closure_residual
 
 # Closures that a number opens by less than this part of its change stay closed.
 _CLOSED = 1e-6
+# States at which closures are tested.
+_GAP_STATES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +103,14 @@ def geometry_effects(
     numbers = _estimated_numbers(base, coef)
     slopes = _compiled_slopes(robot)
 
-    def effects(directions: Sequence[_Direction]) -> dict[str, Array]:
+    def effects(directions: Sequence[_Direction], every: int = 1) -> dict[str, Array]:
         changes = np.array([direction.change for direction in directions])[:, None, :]
-        states = (part[None] for part in (x, y, motion.v, motion.a, tau))
+        states = (part[None, ::every] for part in (x, y, motion.v, motion.a, tau))
         return dict(slopes(numbers, changes, *states))
 
     singles = _free_directions(robot)
-    gaps = effects(singles)["gap"] if singles else np.zeros((0, 0))
+    # A few states show what opens closures.
+    gaps = effects(singles, max(1, len(x) // _GAP_STATES))["gap"] if singles else np.zeros((0, 0))
     directions = _closed_directions(robot, singles, gaps.reshape(len(singles), -1))
     directions += _common_directions(robot, directions) + _gravity_directions(robot)
     values = effects(directions)

@@ -155,6 +155,9 @@ class Identification(Plottable):
     def suspects(self) -> tuple[Suspect, ...]:
         """Faults of the log or the description that the residuals show, the most certain first."""
         estimated = {fault.cause for fault in self.faults}
+        # Ripples below the noise are not sought: it takes long.
+        if np.all(self.fit.ratio <= NOISE_LEVEL_RATIO):
+            estimated.add("ripple")
         causes = [cause for cause in CAUSES if cause not in estimated]
         return find_suspects(self.estimator, self.samples, causes, NOISE_LEVEL_RATIO * self.fit.floor)
 

@@ -44,8 +44,9 @@ _SEVERAL = 1.3
 # Faults that are taken together, and those that are named for one another, at most; a column that the
 # parameters leave less of than this part is theirs, and one that is so small against the forces, rounding.
 _MOST, _MOST_ALIKE, _LEFT, _NO_EFFECT = 3, 6, 1e-6, 1e-9
-# Of a ripple, whose wave number follows from the residuals, parameters must leave more.
-_LEFT_OF_RIPPLE = 0.3
+# Of a ripple, whose wave number follows from the residuals, parameters must leave more, and it must be more
+# certain: the best of hundreds of waves.
+_LEFT_OF_RIPPLE, _CERTAIN_RIPPLE = 0.3, 7.0
 # A further fault has to explain more of what is left: the first one's is known to first order alone. Wrong
 # gears and counts a turn are ratios of whole numbers, not near one.
 _FURTHER, _SMALLEST_GEAR = 0.4, 0.005
@@ -200,7 +201,8 @@ def _counts(tested: _Tested, is_first: bool) -> bool:
     """Whether a fault is certain, and matters."""
     suspect = tested.suspect
     matters = suspect.explained > (_EXPLAINED if is_first else _FURTHER)
-    return (matters or (is_first and suspect.bias > _BIAS)) and tested.certainty > _CERTAIN
+    certain = _CERTAIN_RIPPLE if suspect.cause == "ripple" else _CERTAIN
+    return (matters or (is_first and suspect.bias > _BIAS)) and tested.certainty > certain
 
 
 def _most_certain(

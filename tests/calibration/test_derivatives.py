@@ -1,0 +1,112 @@
+"""The platform's dependence on geometry: against forward kinematics of robots with other numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nacelle
+from calibration.campaigns import Array, bench, platform_poses, zeros_at
+from nacelle.calibration.fit import System
+from nacelle.calibration.loops import Loops, states_at
+from nacelle.calibration.parameters import Geometry, Parameter, encoders_of, known_parameters
+from nacelle.calibration.poses import default_parameters, drawn_poses, opening_parameters, platform_rates
+from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import log_rotation, rotation_quat
+from nacelle.tree.closure import closure_residual
+from nacelle.tree.spanning_tree import tree_kinematics
+from support.random_robots import random_robot
+
+CASES = [
+    "6 UPS",
+    "planar RRR",
+    "delta",
+    "inner loop",
+    "orthoglide",
+    "h4",
+    "hexaglide",
+    "3rps",
+    "c5",
+    "fivebar",
+    "palida",
+]
+
+
+def displaced_pose(
+    robot: Robot, parameter: Parameter, value: float, x: Array, q: Array
+) -> tuple[Array, Array]:
+    """Orientations and positions of the platform where one parameter has a value, drives held."""
+    machine = Geometry(robot, (parameter,), encoders_of(robot)).machine(np.array([value]))
+    R, p, good = platform_poses(machine, q + zeros_at((parameter,), [value], q.shape[1]), robot, x)
+    assert good.all()
+    return R, p
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", CASES)
+def test_rates_are_those_of_closures_solved_again(name: str) -> None:
+    robot = random_robot(name, 3)
+    encoders = encoders_of(robot)
+    known = [one for one in known_parameters(robot, encoders) if one.kind in ("frame", "zero", "number")]
+    opening = opening_parameters(robot, known)
+    rng = np.random.default_rng(0)
+    known = [one for one in known if one.name not in opening]
+    some = [known[k] for k in rng.choice(len(known), min(12, len(known)), replace=False)]
+    x = drawn_poses(robot, 3, seed=5)
+    q = inverse_kinematics(robot, x, limits=False).q
+    L = platform_rates(robot, x, some, encoders)
+    scale = np.max(np.abs(L))
+    for k, parameter in enumerate(some):
+        # Richardson: the error is h^4 and rounding over h.
+        h = 2e-5
+        rates = []
+        for step in (h, h / 2):
+            (R2, p2), (R1, p1) = (displaced_pose(robot, parameter, sign * step, x, q) for sign in (1.0, -1.0))
+            turn = np.array([log_rotation(b @ a.T) for a, b in zip(R1, R2, strict=True)])
+            rates.append(np.concatenate([p2 - p1, turn], axis=1) / (2.0 * step))
+        expected = (4.0 * rates[1] - rates[0]) / 3.0
+        assert np.max(np.abs(L[:, :, k] - expected)) < 1e-9 * max(scale, 1.0), parameter.name
+
+
+@pytest.mark.parametrize("name", ["fivebar", "6 UPS"])
+def test_states_of_other_geometry_are_closed(name: str) -> None:
+    """The closures of the machine, evaluated by the tree, at the state that the loops give."""
+    robot = random_robot(name, 4)
+    chosen = default_parameters(robot)
+    values = np.random.default_rng(2).normal(size=len(chosen)) * [one.tolerance for one in chosen]
+    geometry = Geometry(robot, chosen, encoders_of(robot))
+    x = drawn_poses(robot, 4, seed=6)
+    loops = Loops(robot)
+    states, gap = loops.close(geometry.vector(values), states_at(inverse_kinematics(robot, x, limits=False)))
+    assert np.max(gap) < 1e-12
+    machine = geometry.machine(values)
+    for k in range(len(x)):
+        R = np.eye(3) if robot.platform_nv == 3 else rotation_quat(states.platform[k, 3:])
+        motion = tree_kinematics(machine, Pose(R, states.platform[k, :3]), states.q[k])
+        assert np.max(np.abs(closure_residual(machine, motion))) < 1e-12
+
+
+def test_residuals_change_by_their_derivatives() -> None:
+    """All rows of a system along each parameter, motions taken out, by central differences."""
+    made = bench(nacelle.load("fivebar"), 6)
+    campaign = made.with_tracker(made.seen, tolerance=(0.1,) * 3 + (1.0,) * 3)
+    system = System(campaign, made.parameters)
+    point = system.start()
+    rows = system.rows(point)
+    U, s, _ = np.linalg.svd(rows.A, full_matrices=False)
+    U = U * (s > 1e-9 * s[:, :1])[:, None]
+    for k in range(system.count):
+        h = 1e-6
+        ends = []
+        for sign in (1.0, -1.0):
+            dz = np.zeros(system.count)
+            dz[k] = sign * h
+            steps = rows.linearised.follow @ dz[: system.robot_count]
+            ends.append(
+                system.rows(system.at(point.values + dz, system.loops.integrate(point.states, steps))).r
+            )
+        off = (ends[0] - ends[1]) / (2.0 * h) - rows.B[:, :, k]
+        off = off - (U @ (np.swapaxes(U, 1, 2) @ off[:, :, None]))[:, :, 0]
+        assert np.max(np.abs(off)) < 1e-8 * np.max(np.abs(rows.B)), system.parameters[k].name
