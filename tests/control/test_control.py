@@ -424,7 +424,7 @@ def cases() -> list:
 
 def made_for(robot: Robot, name: str) -> Controller:
     """A slow controller, for which a path out of the workspace takes few samples."""
-    return controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
+    return controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0, force_gains=True)
 
 
 @pytest.mark.thinned

@@ -7,7 +7,8 @@ identified), s below 1 less than what was expected before (decided by the tolera
 nothing shows are the null vectors, reduced to echelon form, the shortest to read.
 
 The sum of the squared residuals has, where everything is right, the chi-square distribution of rows less
-motions less identified parameters. Where it has not, causes outside the model are tried one by one (Frisch,
+motions less sum s^2 / (1 + s^2), what the parameters take of them: a whole degree where data decide, none
+where the tolerances do. Where it has not, causes outside the model are tried one by one (Frisch,
 Waugh and Lovell): a column c of rows, with what the parameters can explain taken away, c' = c - J C J^T c,
 has the size -c'^T r / c'^T c' and lowers the sum by (c'^T r)^2 / c'^T c'.
 """
@@ -362,7 +363,6 @@ def _result(system: System, optimum: Optimum) -> Calibration:
     _, s, directions = np.linalg.svd(
         np.concatenate([J, np.zeros((system.count, system.count))]), full_matrices=False
     )
-    rank = int(np.sum(s > _RANK * s[0]))
     C = covariance_of(system, optimum)
     kept = optimum.weights > 0.0
     left_out = sorted(
@@ -381,7 +381,7 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         information=s,
         directions=directions,
         chi_square=float(np.sum(optimum.reduced.r**2)),
-        degrees=optimum.reduced.degrees - rank,
+        degrees=optimum.reduced.degrees - round(float(np.sum(s**2 / (1.0 + s**2)))),
         outliers=tuple(left_out),
         findings=(),
         causes=(),

@@ -171,7 +171,8 @@ def test_a_stop_holds_or_brakes_within_limits(tmp_path: Path, source: str, name:
     weight = weight / max(1.0, np.max(np.abs(weight) / limit))
     rest, gone = DesiredMotion(x, zero, zero), DesiredMotion(x + np.nan, zero, zero)
     for kind in ("hold", "brake"):
-        made = controller(robot, name, period=1e-3, bandwidth=5.0, on_stop=kind, on_glitch="bridge")
+        guards = {"on_stop": kind, "on_glitch": "bridge", "force_gains": True}
+        made = controller(robot, name, period=1e-3, bandwidth=5.0, **guards)
         done = nacelle.export(
             robot,
             "kinematics",
@@ -250,7 +251,7 @@ def test_hostile_samples_stop_every_law_at_once(
 ) -> None:
     """The status says why in the sample itself, and there is no force from there on."""
     robot = hostile_robot(robot_name)
-    made = controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
+    made = controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0, force_gains=True)
     done = nacelle.export(
         robot, out=tmp_path / "p", target=nacelle.io.CTarget(controller=made, precision=precision)
     )
