@@ -281,8 +281,10 @@ class Calibration:
             for item, value, deviation in zip(self.parameters, self.values, self.deviations, strict=True)
         ]
         lines = (
-            f"{datetime.now(UTC).date()}, nacelle {__version__}, robot {self.nominal.name} {self.nominal.hash[:16]}",
-            f"expected error of the position {self.before.position * 1e3:.4g} -> {self.after.position * 1e3:.4g} mm; "
+            f"{datetime.now(UTC).date()}, nacelle {__version__}, robot {self.nominal.name} "
+            f"{self.nominal.hash[:16]}",
+            f"expected error of the position {self.before.position * 1e3:.4g} -> "
+            f"{self.after.position * 1e3:.4g} mm; "
             f"residuals {self.noise_ratio:.4g} times the noise, {self.degrees} degrees of freedom",
             f"deviations from the description, SI: {'; '.join(changes)}",
         )

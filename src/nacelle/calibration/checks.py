@@ -106,7 +106,7 @@ def choose_branches(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
     """
     robot = campaign.robot
     device = next(
-        (one for one in campaign.devices if isinstance(one, Tracker) and _sees_positions(one)), None
+        (item for item in campaign.devices if isinstance(item, Tracker) and _sees_positions(item)), None
     )
     if device is None or campaign.guess is not None:
         return campaign, []
