@@ -331,7 +331,7 @@ def test_parameters_by_pattern() -> None:
     assert chosen[-1].tolerance == 1e-3
     with pytest.raises(CalibrationError, match="did you mean"):
         choose_parameters(known, ["zero.leg1.motr"])
-    with pytest.raises(CalibrationError, match="positive number"):
+    with pytest.raises(CalibrationError, match="positive quantity"):
         choose_parameters(known, ["zero.*=-1"])
 
 

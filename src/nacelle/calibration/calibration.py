@@ -32,12 +32,15 @@ from nacelle.calibration.parameters import Parameter, known_parameters
 from nacelle.calibration.poses import (
     default_parameters,
     drawn_poses,
+    loads_at,
     opening_parameters,
     platform_rates,
+    with_loads,
     without_rigid_motion,
 )
 from nacelle.distribution import __version__
 from nacelle.errors import CalibrationError, format_count
+from nacelle.kinematics.forward import forward_kinematics
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
@@ -338,6 +341,7 @@ def calibrate(
     )
     located, findings = choose_branches(locate_devices(campaign))
     findings += check_agreement(located)
+    located = _loaded(located, estimated)
     system = System(located, estimated)
     optimum = fit(system, robust=robust)
     result = _result(system, optimum)
@@ -351,6 +355,14 @@ def calibrate(
     return dataclasses.replace(result, findings=ordered, causes=causes, validation=checked)
 
 
+def _loaded(campaign: Campaign, parameters: Sequence[Parameter]) -> Campaign:
+    """The campaign with the static loads that parameters or description depend on, unless it has its own."""
+    if campaign.forces is not None:
+        return campaign
+    drives = campaign.readings[:, : len(campaign.robot.actuators)]
+    return with_loads(campaign, forward_kinematics(campaign.robot, drives, campaign.guess).x, parameters)
+
+
 def covariance_of(system: System, optimum: Optimum) -> Array:
     """C = (J^T J + T^-2)^-1 (P, P)."""
     J = optimum.reduced.J * system.tolerance
@@ -362,10 +374,14 @@ def covariance_of(system: System, optimum: Optimum) -> Array:
 def _result(system: System, optimum: Optimum) -> Calibration:
     campaign, values = system.campaign, optimum.point.values
     J = optimum.reduced.J * system.tolerance
+    taken = np.linalg.svd(J, compute_uv=False)
+    # Places that samples visit are no result: what is left when they are where they fit best.
+    shown = np.array([k for k, item in enumerate(system.parameters) if item.kind != "place"])
+    J = without_columns(J[:, shown], np.delete(J, shown, axis=1))
     _, s, directions = np.linalg.svd(
-        np.concatenate([J, np.zeros((system.count, system.count))]), full_matrices=False
+        np.concatenate([J, np.zeros((len(shown), len(shown)))]), full_matrices=False
     )
-    C = covariance_of(system, optimum)
+    C = covariance_of(system, optimum)[np.ix_(shown, shown)]
     kept = optimum.weights > 0.0
     left_out = sorted(
         {
@@ -377,13 +393,13 @@ def _result(system: System, optimum: Optimum) -> Calibration:
     return Calibration(
         nominal=campaign.robot,
         robot=system.geometry.machine(estimated),
-        parameters=system.parameters,
-        values=values,
+        parameters=tuple(system.parameters[k] for k in shown),
+        values=values[shown],
         covariance=C,
         information=s,
         directions=directions,
         chi_square=float(np.sum(optimum.reduced.r**2)),
-        degrees=optimum.reduced.degrees - round(float(np.sum(s**2 / (1.0 + s**2)))),
+        degrees=optimum.reduced.degrees - round(float(np.sum(taken**2 / (1.0 + taken**2)))),
         outliers=tuple(left_out),
         findings=(),
         causes=(),
@@ -392,6 +408,15 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         validation=None,
         steps=optimum.steps,
     )
+
+
+def without_columns(J: Array, taken: Array) -> Array:
+    """Rows J less what columns that are no result can explain of them."""
+    if not taken.shape[1]:
+        return J
+    U, s, _ = np.linalg.svd(taken, full_matrices=False)
+    U = U[:, s > _RANK * s[:1]]
+    return np.asarray(J - U @ (U.T @ J))
 
 
 def pose_error(system: System, covariance: Array) -> PoseError:
@@ -415,14 +440,14 @@ def pose_error(system: System, covariance: Array) -> PoseError:
 
 def _outcome_findings(system: System, result: Calibration) -> list[Finding]:
     findings = []
-    off = np.abs(result.values) / system.tolerance
+    off = np.abs(result.values) / [item.tolerance for item in result.parameters]
     far = [k for k in np.argsort(-off) if off[k] > 5.0][:4]
     if far:
-        named = ", ".join(f"{system.parameters[k].name} ({off[k]:.0f} tolerances)" for k in far)
+        named = ", ".join(f"{result.parameters[k].name} ({off[k]:.0f} tolerances)" for k in far)
         findings.append(Finding(False, f"far from what was expected: {named}"))
     at_bound = [
         item.name
-        for item, value in zip(system.parameters, result.values, strict=True)
+        for item, value in zip(result.parameters, result.values, strict=True)
         if value <= item.bounds.lower or value >= item.bounds.upper
     ]
     if at_bound:
@@ -430,7 +455,7 @@ def _outcome_findings(system: System, result: Calibration) -> list[Finding]:
     estimated = slice(0, system.robot_count)
     poor = [
         item.name
-        for item, part in zip(system.parameters[estimated], result.decided[estimated], strict=True)
+        for item, part in zip(result.parameters[estimated], result.decided[estimated], strict=True)
         if part < 0.5
     ]
     if poor:
@@ -472,7 +497,11 @@ def other_causes(system: System, optimum: Optimum) -> list[Cause]:
         item for item in known_parameters(campaign.robot, campaign.encoders) if item.name not in known
     ]
     opening = opening_parameters(campaign.robot, candidates)
-    loaded = campaign.forces is not None and campaign.pulls is not None and campaign.pulls.size > 0
+    drives = campaign.readings[:, : len(campaign.robot.actuators)]
+    if campaign.pulls is None or not campaign.pulls.size:
+        forces, pulls = loads_at(campaign.robot, forward_kinematics(campaign.robot, drives, campaign.guess).x)
+        campaign = dataclasses.replace(campaign, forces=forces, pulls=pulls)
+    loaded = np.any(campaign.pulls)
     candidates = [
         item
         for item in candidates

@@ -54,8 +54,9 @@ def calibrate_command(
         typer.Option(
             "--parameter",
             metavar="PATTERN",
-            help="What is estimated, such as '*.x' or 'zero.*=1e-3' with a tolerance in SI units "
-            "(repeatable); by default a largest set that the platform's pose shows.",
+            help="What is estimated, such as '*.x', 'zero.*=0.5deg' with a tolerance, or "
+            "'zero.*=0.5deg,-1deg..1deg' with bounds (repeatable); 'default' is a largest set that the "
+            "platform's pose shows.",
         ),
     ] = None,
     out: Annotated[
@@ -169,12 +170,14 @@ def _read(robot: Robot, data: Path | None, noise: list[str] | None) -> CampaignF
 
 
 def _parameters(campaign: Campaign, patterns: list[str]) -> tuple[Parameter, ...]:
-    from nacelle.calibration.parameters import choose_parameters, known_parameters
+    from nacelle.calibration.parameters import DEFAULT, choose_parameters, known_parameters
     from nacelle.calibration.poses import default_parameters
 
-    if not patterns:
+    def default() -> tuple[Parameter, ...]:
         return default_parameters(campaign.robot, campaign.encoders)
-    return choose_parameters(known_parameters(campaign.robot, campaign.encoders), patterns)
+
+    known = known_parameters(campaign.robot, campaign.encoders)
+    return choose_parameters(known, patterns or [DEFAULT], default)
 
 
 def _list_parameters(robot: Robot, as_json: bool) -> None:
