@@ -120,6 +120,8 @@ class DeviceSpec(Strict):
             raise_at("range", "a range is from a smaller to a larger length", "range: [0.2 m, 4 m]")
         if self.view != UNLIMITED and self.kind in ("edges", "places"):
             raise_at("kind", f"range and line of sight are none of {self.kind}", "leave them out")
+        if self.kind == "places" and not {*self.measures} <= {*AXES[:3]}:
+            raise_at("measures", "a place is the same in coordinates of x, y, z", "measures: [x, y]")
         if self.kind == "distance" and self.point is None:
             raise_at("kind", "distances are from a point of the base", "point: 0 0 -300 mm")
         if self.noise is None:
@@ -299,7 +301,7 @@ def _device(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> Device:
         return Target(np.zeros((0, 2)), px, camera, six, tool, name, spec.view)
     noise = _quantity(spec.noise, False, tree, (*path, "noise"))
     if spec.kind == "places":
-        return Places(np.zeros((0, 1)), noise, tool, name)
+        return Places(np.zeros((0, 1)), noise, tool, name, spec.measures)
     if spec.kind == "distance":
         assert spec.point is not None
         point = np.array(spec.point, dtype=float)

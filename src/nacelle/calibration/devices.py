@@ -410,6 +410,7 @@ class Places(_Measured):
         noise: standard deviation of a visit along each axis, m.
         tool: what visits them.
         name: its name.
+        coordinates: in which a place is the same, along the axes of the base.
         near: where they are about (places, 3), m; where the description goes at their samples if None.
         tolerance: how well that is known, m.
     """
@@ -418,6 +419,7 @@ class Places(_Measured):
     noise: float
     tool: Tool = field(default_factory=Tool)
     name: str = "places"
+    coordinates: tuple[str, ...] = AXES[:3]
     near: Array | None = None
     tolerance: float = np.inf
 
@@ -430,7 +432,8 @@ class Places(_Measured):
     def parameters(self) -> tuple[Parameter, ...]:
         """The places, and the tool point as far as it is unknown."""
         labels = (*(f"{k}.{axis}" for k in range(self.count) for axis in "xyz"), *_TOOL)
-        tolerances = (self.tolerance,) * (3 * self.count) + (self.tool.tolerance,) * 3
+        each = tuple(self.tolerance if axis in self.coordinates else 0.0 for axis in "xyz")
+        tolerances = each * self.count + (self.tool.tolerance,) * 3
         return tuple(
             replace(item, kind="device" if ".tool." in item.name else "place", unit="m")
             for item in own_parameters(self.name, labels, tolerances)
@@ -438,13 +441,13 @@ class Places(_Measured):
 
     @property
     def rows_each(self) -> int:
-        """Three residuals at each sample."""
-        return 3
+        """Number of residuals at each sample."""
+        return len(self.coordinates)
 
     @property
     def present(self) -> Array:
-        """Which residuals (S, 3) were measured."""
-        return np.repeat(np.isfinite(self.values), 3, axis=1)
+        """Which residuals (S, rows) were measured."""
+        return np.repeat(np.isfinite(self.values), self.rows_each, axis=1)
 
     def blank(self, count: int) -> Places:
         """The device at as many samples as it has; at others it is at no place."""
@@ -471,11 +474,12 @@ class Places(_Measured):
             by_device[np.arange(len(p)), axis, 3 * index + axis] = -1.0
         by_device[:, :, -3:] = R_b
         residual[~visited] = np.nan
-        identity_maps = np.broadcast_to(np.eye(3) / self.noise, (len(p), 3, 3))
+        keep = [AXES.index(axis) for axis in self.coordinates]
+        weights = np.broadcast_to(np.eye(3)[keep] / self.noise, (len(p), len(keep), 3))
         return Rows(
-            residual / self.noise,
-            moves.transform(identity_maps),
-            free_columns(self.parameters, by_device / self.noise),
+            residual[:, keep] / self.noise,
+            moves.transform(weights),
+            free_columns(self.parameters, by_device[:, keep] / self.noise),
         )
 
     def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Places:

@@ -182,6 +182,23 @@ def known_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) ->
     return tuple(result)
 
 
+def number_of(robot: Robot, parameter: Parameter) -> float | None:
+    """The number of a robot that a parameter is a deviation of, SI; None where there is no single one."""
+    kind, index = parameter.kind, parameter.target[0]
+    if kind == "frame" and parameter.target[1] < 3:
+        return float(frame_in_body(robot, index)[1][parameter.target[1]])
+    if kind == "number" and parameter.name[7:] in robot.numbers.names("geometry"):
+        names = robot.numbers.names("geometry")
+        return float(robot.numbers.vector("geometry")[names.index(parameter.name[7:])])
+    if kind in ("zero", "gear", "compliance") and index < len(robot.actuators):
+        actuator = robot.actuators[index]
+        joint = robot.joints[actuator.joint]
+        if kind == "compliance":
+            return 1.0 / joint.drive_stiffness if joint.drive_stiffness else 0.0
+        return float(actuator.encoder_zero if kind == "zero" else joint.gear_ratio)
+    return None
+
+
 DEFAULT = "default"
 """The pattern that stands for the default parameters."""
 _QUANTITY = {"m": QUANTITIES["length"], "rad": QUANTITIES["angle"], "": QUANTITIES["number"]}

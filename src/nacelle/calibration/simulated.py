@@ -121,11 +121,12 @@ def _visit(
             first = {int(k): int(s) for s, k in zip(visits[::-1], index[::-1], strict=True)}
             goals = p[[first[int(k)] for k in index]] + device.noise * rng.normal(size=(len(visits), 3))
         off = np.zeros(p.shape)
-        off[visits] = p[visits] - goals
+        off[visits] = (p[visits] - goals) * [axis in device.coordinates for axis in "xyz"]
         error = np.maximum(np.max(np.abs(off), axis=1) / system.loops.robot.size, gap)
         if np.max(error) < 1e-12:
             break
-        m = -(np.linalg.pinv(response.by_motion, rcond=1e-9) @ off[:, :, None])
+        kept = response.by_motion * np.array([[axis in device.coordinates] for axis in "xyz"])
+        m = -(np.linalg.pinv(kept, rcond=1e-9) @ off[:, :, None])
         states = system.loops.integrate(states, (now.motions @ m)[:, :, 0])
     return states, error < 1e-9
 

@@ -64,7 +64,11 @@ def calibrate_command(
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Page of the result (HTML).")] = None,
     settings: Annotated[
-        str, typer.Option("--settings", help="Print settings for a firmware: klipper or linuxcnc.")
+        str,
+        typer.Option(
+            "--settings",
+            help="Print settings for klipper or linuxcnc, or the numbers of a parametric model: numbers.",
+        ),
     ] = "",
     plan: Annotated[int, typer.Option("--plan", help="Number of poses to plan.", min=0)] = 0,
     simulate: Annotated[
@@ -139,7 +143,7 @@ def calibrate_command(
     if settings:
         from nacelle.calibration.firmware import firmware_settings
 
-        print_text(firmware_settings(result.robot, settings).text, end="")
+        print_text(firmware_settings(result.robot, settings, robot).text, end="")
 
 
 def _read(robot: Robot, data: Path | None, noise: list[str] | None) -> CampaignFile:
