@@ -26,12 +26,11 @@ import numpy as np
 
 from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
 from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit, minimise
-from nacelle.calibration.identifiability import RANK, Identifiability, identifiability
+from nacelle.calibration.identifiability import RANK, Identifiability, Information, identifiability
 from nacelle.calibration.parameters import Parameter, known_parameters, number_of
 from nacelle.calibration.poses import (
     default_parameters,
     drawn_poses,
-    loads_at,
     opening_parameters,
     platform_rates,
     with_loads,
@@ -39,7 +38,6 @@ from nacelle.calibration.poses import (
 )
 from nacelle.distribution import __version__
 from nacelle.errors import CalibrationError, format_count
-from nacelle.kinematics.forward import forward_kinematics
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
@@ -143,12 +141,12 @@ class Calibration:
     @property
     def rank(self) -> int:
         """How many directions of the parameters the data show."""
-        return self.identifiability.rank
+        return self.identifiability.information.rank
 
     @property
     def unidentified(self) -> tuple[str, ...]:
         """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
-        return self.identifiability.unidentified
+        return self.identifiability.information.unidentified_names(self.parameters)
 
     @property
     def combinations(self) -> tuple[str, ...]:
@@ -156,7 +154,7 @@ class Calibration:
         return tuple(item.text for item in self.identifiability.hidden)
 
     @property
-    def shown_combinations(self) -> tuple[tuple[str, float, float, str], ...]:
+    def identified_combinations(self) -> tuple[tuple[str, float, float, str], ...]:
         """What the data show of these parameters: text, value, standard deviation (SI) and unit of each."""
         units = {item.name: item.unit for item in self.parameters}
         return tuple(
@@ -166,7 +164,7 @@ class Calibration:
                 float(np.sqrt(factors @ self.covariance @ factors)),
                 units[text.partition(" ")[0]],
             )
-            for text, factors, _ in self.identifiability.shown
+            for text, factors, _ in self.identifiability.identified
         )
 
     @property
@@ -216,7 +214,7 @@ class Calibration:
             ],
             "combinations that the data show": [
                 {"text": text, "value": value, "deviation": deviation, "unit": unit}
-                for text, value, deviation, unit in self.shown_combinations
+                for text, value, deviation, unit in self.identified_combinations
             ],
             "chi_square": self.chi_square,
             "degrees": self.degrees,
@@ -258,7 +256,7 @@ class Calibration:
             f"  nothing shows{f' ({meaning})' if meaning else ''}: {text}"
             for text, _, meaning in self.identifiability.hidden
         ]
-        for text, value, deviation, unit in self.shown_combinations:
+        for text, value, deviation, unit in self.identified_combinations:
             number, label = shown_unit(unit)
             lines.append(
                 f"  the data show: {text} = {value * number:.5f} +- {deviation * number:.5f} {label}"
@@ -343,7 +341,7 @@ def calibrate(
     )
     located, findings = choose_branches(locate_devices(campaign))
     findings += check_agreement(located)
-    located = _loaded(located, estimated)
+    located = with_loads(located, estimated)
     system = System(located, estimated)
     optimum = fit(system, robust=robust)
     result = _result(system, optimum)
@@ -358,14 +356,6 @@ def calibrate(
     return dataclasses.replace(result, findings=ordered, causes=causes, validation=checked)
 
 
-def _loaded(campaign: Campaign, parameters: Sequence[Parameter]) -> Campaign:
-    """The campaign with the static loads that parameters or description depend on, unless it has its own."""
-    if campaign.forces is not None:
-        return campaign
-    drives = campaign.readings[:, : len(campaign.robot.actuators)]
-    return with_loads(campaign, forward_kinematics(campaign.robot, drives, campaign.guess).x, parameters)
-
-
 def covariance_of(system: System, optimum: Optimum) -> Array:
     """C = (J^T J + T^-2)^-1 (P, P)."""
     J = optimum.reduced.J * system.tolerance
@@ -376,14 +366,11 @@ def covariance_of(system: System, optimum: Optimum) -> Array:
 
 def _result(system: System, optimum: Optimum) -> Calibration:
     campaign, values = system.campaign, optimum.point.values
-    J = optimum.reduced.J * system.tolerance
-    taken = np.linalg.svd(J, compute_uv=False)
-    # Places that samples visit are no result: what is left when they are where they fit best.
-    shown = np.array([k for k, item in enumerate(system.parameters) if item.kind != "place"])
-    J = without_columns(J[:, shown], np.delete(J, shown, axis=1))
-    parameters = tuple(system.parameters[k] for k in shown)
+    taken = np.linalg.svd(optimum.reduced.J * system.tolerance, compute_uv=False)
+    results, information = _result_columns(system), information_of(system, optimum)
+    parameters = tuple(system.parameters[k] for k in results)
     at = drawn_poses(campaign.robot, _WORKSPACE // 4, seed=3)
-    C = covariance_of(system, optimum)[np.ix_(shown, shown)]
+    C = covariance_of(system, optimum)[np.ix_(results, results)]
     kept = optimum.weights > 0.0
     left_out = sorted(
         {
@@ -396,9 +383,9 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         nominal=campaign.robot,
         robot=system.geometry.machine(estimated),
         parameters=parameters,
-        values=values[shown],
+        values=values[results],
         covariance=C,
-        identifiability=identifiability(campaign, parameters, J, at, system.robot_count),
+        identifiability=identifiability(campaign, parameters, information, at),
         chi_square=float(np.sum(optimum.reduced.r**2)),
         degrees=optimum.reduced.degrees - round(float(np.sum(taken**2 / (1.0 + taken**2)))),
         residuals=_residuals_by_name(system, optimum),
@@ -410,6 +397,17 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         validation=None,
         steps=optimum.steps,
     )
+
+
+def _result_columns(system: System) -> Array:
+    """Indices of the parameters that are results: all but places that samples visit."""
+    return np.array([k for k, item in enumerate(system.parameters) if item.kind != "place"], dtype=int)
+
+
+def information_of(system: System, optimum: Optimum) -> Information:
+    """The singular values and directions of J T, with what is no result where it fits best."""
+    J, results = optimum.reduced.J * system.tolerance, _result_columns(system)
+    return Information.of(without_columns(J[:, results], np.delete(J, results, axis=1)))
 
 
 def _residuals_by_name(system: System, optimum: Optimum) -> dict[str, Array]:
@@ -513,17 +511,13 @@ def other_causes(system: System, optimum: Optimum) -> list[Cause]:
     """What outside the model would explain the residuals, best first."""
     from scipy.special import fdtrc
 
-    campaign = system.campaign
+    campaign = with_loads(system.campaign)
     known = {item.name for item in system.parameters}
     candidates = [
         item for item in known_parameters(campaign.robot, campaign.encoders) if item.name not in known
     ]
     opening = opening_parameters(campaign.robot, candidates)
-    drives = campaign.readings[:, : len(campaign.robot.actuators)]
-    if campaign.pulls is None or not campaign.pulls.size:
-        forces, pulls = loads_at(campaign.robot, forward_kinematics(campaign.robot, drives, campaign.guess).x)
-        campaign = dataclasses.replace(campaign, forces=forces, pulls=pulls)
-    loaded = np.any(campaign.pulls)
+    loaded = campaign.forces is not None
     candidates = [
         item
         for item in candidates

@@ -136,16 +136,16 @@ def edge_devices(
         A, B = cylinder.ends_in_base(*bodies)
         axes = np.stack([(B - A) / cylinder.length, 0.5 * (A + B) - camera.pose.p], axis=1) @ camera.pose.R
         for side in range(2):
-            found = [
+            observations = [
                 next((edge for edge in seen if (edge.cylinder, edge.side) == (k, side)), None)
                 for seen in sightings
             ]
-            if not any(found):
+            if not any(observations):
                 continue
             expected = tangent_normals(axes[:, 1], axes[:, 0], cylinder.radius)[:, side]
             edges = tuple(
                 edge_from_points(camera, edge, normal) if isinstance(edge, EdgePoints) else edge
-                for edge, normal in zip(found, expected, strict=True)
+                for edge, normal in zip(observations, expected, strict=True)
             )
             weights = np.zeros((len(edges), 2, 2))
             for s, edge in enumerate(edges):

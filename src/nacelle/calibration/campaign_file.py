@@ -119,7 +119,7 @@ class DeviceSpec(Strict):
         if self.range is not None and not 0.0 <= self.range[0] < self.range[1]:
             raise_at("range", "a range is from a smaller to a larger length", "range: [0.2 m, 4 m]")
         if self.view != UNLIMITED and self.kind in ("edges", "places"):
-            raise_at("kind", f"range and line of sight are none of {self.kind}", "leave them out")
+            raise_at("kind", f"{self.kind} have no range and no line of sight", "leave them out")
         if self.kind == "places" and not {*self.measures} <= {*AXES[:3]}:
             raise_at("measures", "a place is the same in coordinates of x, y, z", "measures: [x, y]")
         if self.kind == "distance" and self.point is None:
@@ -240,7 +240,7 @@ def _campaign(robot: Robot, spec: CampaignSpec, tree: Source, table: Table | Non
     filled: list[Device] = []
     for name, item in spec.devices.items():
         if item.kind == "edges":
-            filled += _edges(robot, (name, item, tree), folder, readings[:, : len(robot.actuators)])
+            filled += _edges(robot, name, item, tree, folder, readings[:, : len(robot.actuators)])
             continue
         values = np.stack([columns.get(f"{name}.{label}", blank) for label in _labels(item)], axis=1)
         if item.kind == "places":
@@ -297,7 +297,7 @@ def _device(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> Device:
     t = spec.tolerance or ToleranceSpec()
     six = (t.x, t.y, t.z, t.rx, t.ry, t.rz)
     if spec.kind == "camera":
-        px, camera = _camera(robot, (name, spec, tree))
+        px, camera = _camera(robot, name, spec, tree)
         return Target(np.zeros((0, 2)), px, camera, six, tool, name, spec.view)
     noise = _quantity(spec.noise, False, tree, (*path, "noise"))
     if spec.kind == "places":
@@ -336,13 +336,12 @@ def _device(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> Device:
     )
 
 
-def _camera(robot: Robot, device: tuple[str, DeviceSpec, Source]) -> tuple[float, Camera]:
+def _camera(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> tuple[float, Camera]:
     """Noise, px, and camera of a device.
 
     Raises:
-        DescriptionError: if they are none.
+        DescriptionError: if the noise is no number.
     """
-    name, spec, tree = device
     assert spec.camera is not None
     try:
         px = float(spec.noise)
@@ -355,15 +354,14 @@ def _camera(robot: Robot, device: tuple[str, DeviceSpec, Source]) -> tuple[float
 
 
 def _edges(
-    robot: Robot, device: tuple[str, DeviceSpec, Source], folder: Path, drives: Array
+    robot: Robot, name: str, spec: DeviceSpec, tree: Source, folder: Path, drives: Array
 ) -> tuple[Edges, ...]:
     """Edges of rods from a table of their points: sample, rod, side, u, v; drives (S, actuators).
 
     Raises:
         TableError: with what is wrong in the table.
     """
-    name, spec, _ = device
-    px, camera = _camera(robot, device)
+    px, camera = _camera(robot, name, spec, tree)
     table = read_table(folder / spec.file)
     columns = Columns(table, dict.fromkeys(("sample", "side", *_PIXELS), ()))
     for k, column in enumerate(table.names):

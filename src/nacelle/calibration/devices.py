@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.calibration.lines_of_sight import UNLIMITED, View, seen_poses
+from nacelle.calibration.lines_of_sight import UNLIMITED, PointOfBody, View, seen_poses
 from nacelle.calibration.loops import Linearised, Response, skews, velocity_maps
 from nacelle.calibration.parameters import AXES, Parameter
 from nacelle.errors import CalibrationError, did_you_mean
@@ -225,7 +225,9 @@ class Tracker(_Measured):
             raise CalibrationError(
                 f"{self.name} has a range or a line of sight: give its position in the base, with a tolerance"
             )
-        return seen_poses(robot, bodies, (self.tool.body, self.tool.point), self.frame.p, self.view)
+        return seen_poses(
+            robot, bodies, PointOfBody(self.tool.body, self.tool.point), self.frame.p, self.view
+        )
 
     @property
     def is_lost(self) -> bool:
@@ -321,7 +323,7 @@ class Distance(_Measured):
 
     def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
         """Which poses of the bodies (S,) it reaches."""
-        return seen_poses(robot, bodies, (self.tool.body, self.tool.point), self.point, self.view)
+        return seen_poses(robot, bodies, PointOfBody(self.tool.body, self.tool.point), self.point, self.view)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -372,7 +374,9 @@ class Target(_Measured):
     def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
         """Which poses of the bodies (S,) it would see."""
         p = bodies.p[:, self.tool.body] + bodies.R[:, self.tool.body] @ self.tool.point
-        seen = seen_poses(robot, bodies, (self.tool.body, self.tool.point), self.camera.pose.p, self.view)
+        seen = seen_poses(
+            robot, bodies, PointOfBody(self.tool.body, self.tool.point), self.camera.pose.p, self.view
+        )
         return np.asarray(seen & self.camera.contains(self.camera.project(p)))
 
     @property

@@ -192,9 +192,9 @@ def _delta_of(robot: Robot, name: str) -> _Delta:
             )
             if body == carried
         ]
-        own = joint.frame_successor if joint.predecessor == BASE else joint.frame_predecessor
+        pivot = joint.frame_successor if joint.predecessor == BASE else joint.frame_predecessor
         elbow = np.mean(elbows, axis=0)
-        upper.append(np.linalg.norm(np.delete((elbow - own.p) @ own.R, 2)))
+        upper.append(np.linalg.norm(np.delete((elbow - pivot.p) @ pivot.R, 2)))
         at = bodies.R[0, carried] @ elbow + bodies.p[0, carried]
         foot = bodies.R[0, PLATFORM] @ last + bodies.p[0, PLATFORM]
         lower.append(np.linalg.norm(at - foot))
@@ -220,9 +220,8 @@ def _slides(p: Array, radius: float, angles: Array, rods: Array) -> Array:
     return np.asarray(p[:, 2:] + np.sqrt(np.maximum(rods**2 - across, 1e-12)))
 
 
-def _arms(p: Array, shoulders: tuple[float, float], angles: Array, uppers: Array, lowers: Array) -> Array:
+def _arms(p: Array, radius: float, height: float, angles: Array, uppers: Array, lowers: Array) -> Array:
     """Angles (S, 3) of the arms of a rotary Delta, upwards from the horizontal, knees outside."""
-    radius, height = shoulders
     outwards = p[:, :1] * np.cos(angles) + p[:, 1:2] * np.sin(angles) - radius
     across = p[:, 1:2] * np.cos(angles) - p[:, :1] * np.sin(angles)
     up = p[:, 2:] - height
@@ -240,10 +239,10 @@ def _signs_and_zeros(
     x = drawn_poses(robot, _POSES, seed=5)
     inverse = inverse_kinematics(robot, x, limits=False)
     R, p = (part[:, PLATFORM] for part in inverse.bodies)
-    told, readings = model(np.asarray(start, dtype=float), R, p), inverse.q - _encoder_zeros(robot)
-    off = [part - part.mean(axis=0) for part in (told, readings)]
+    heights, readings = model(np.asarray(start, dtype=float), R, p), inverse.q - _encoder_zeros(robot)
+    off = [part - part.mean(axis=0) for part in (heights, readings)]
     signs = np.sign(np.sum(off[0] * off[1], axis=0))
-    return np.stack([signs, np.mean(signs * readings - told, axis=0)])
+    return np.stack([signs, np.mean(signs * readings - heights, axis=0)])
 
 
 def _delta_model(
@@ -293,7 +292,7 @@ def _klipper(robot: Robot) -> _Model:
             robot,
             "Klipper's rotary_delta",
             start,
-            lambda n, R, p: _arms(p, (n[0], n[1]), n[2:5], n[5:8], n[8:11]),
+            lambda n, R, p: _arms(p, n[0], n[1], n[2:5], n[5:8], n[8:11]),
             lambda n, signs, zeros: [
                 *head("rotary_delta", {"shoulder_radius": n[0], "shoulder_height": n[1]}),
                 *steppers(n[2:5], {"upper_arm_length": n[5:8], "lower_arm_length": n[8:11]}, signs, zeros),
@@ -328,17 +327,17 @@ def _linuxcnc(robot: Robot) -> _Model:
     third = np.empty(3)
     third[order] = np.arange(3) * 2.0 * np.pi / 3.0
     # Joint 0 of the modules is at -y (rotary) or y (linear).
-    turned = delta.angles[order[0]]
-    place = -90.0 if delta.is_rotary else 90.0
+    first = delta.angles[order[0]]
+    direction = -90.0 if delta.is_rotary else 90.0
 
     def lines(setp: dict[str, float], yaw: float, signs: Array, zeros: Array, height: float) -> list[str]:
         unit, factor = ("deg", 180.0 / np.pi) if delta.is_rotary else ("mm", 1e3)
         module = "rotarydeltakins" if delta.is_rotary else "lineardeltakins"
         down = -1.0 if delta.is_rotary else 1.0
-        turn = (place - np.degrees(yaw) + 180.0) % 360.0 - 180.0
+        rotation = (direction - np.degrees(yaw) + 180.0) % 360.0 - 180.0
         return [
             *(f"setp {module}.{key} {value * 1e3:.6f}" for key, value in setp.items()),
-            f"# coordinates of the module are those of the robot, turned by {turn:.6f} deg about z"
+            f"# coordinates of the module are those of the robot, rotated by {rotation:.6f} deg about z"
             + (f", less {height * 1e3:.6f} mm in z" if delta.is_rotary else ""),
             *(
                 f"# JOINT_{number} is {_sign(down * signs[k])}{robot.actuators[k].name} "
@@ -351,8 +350,8 @@ def _linuxcnc(robot: Robot) -> _Model:
         return _delta_model(
             robot,
             "rotarydeltakins",
-            [delta.radius, delta.height, delta.upper, delta.lower, turned],
-            lambda n, R, p: _arms(p, (n[0], n[1]), n[4] + third, np.full(3, n[2]), np.full(3, n[3])),
+            [delta.radius, delta.height, delta.upper, delta.lower, first],
+            lambda n, R, p: _arms(p, n[0], n[1], n[4] + third, np.full(3, n[2]), np.full(3, n[3])),
             lambda n, signs, zeros: lines(
                 {
                     "platformradius": n[0] + delta.foot,
@@ -369,7 +368,7 @@ def _linuxcnc(robot: Robot) -> _Model:
     return _delta_model(
         robot,
         "lineardeltakins",
-        [delta.radius, delta.lower, turned],
+        [delta.radius, delta.lower, first],
         lambda n, R, p: _slides(p, n[0], n[2] + third, np.full(3, n[1])),
         lambda n, signs, zeros: lines({"R": n[0], "L": n[1]}, n[2], signs, zeros, 0.0),
     )

@@ -44,34 +44,51 @@ class Combination(NamedTuple):
     meaning: str = ""
 
 
+class Information(NamedTuple):
+    """What data say of parameters.
+
+    Attributes:
+        values: singular values s (P,) of the rows, parameters in tolerances.
+        directions: the right singular vectors (P, P), a row each.
+    """
+
+    values: Array
+    directions: Array
+
+    @classmethod
+    def of(cls, J: Array) -> Information:
+        """Of whitened rows J (rows, P), scaled by the tolerances."""
+        count = J.shape[1]
+        return cls(*np.linalg.svd(np.concatenate([J, np.zeros((count, count))]), full_matrices=False)[1:])
+
+    @property
+    def rank(self) -> int:
+        """How many directions of the parameters the data show."""
+        return int(np.sum(self.values > RANK * self.values[0]))
+
+    def unidentified_names(self, parameters: Sequence[Parameter]) -> tuple[str, ...]:
+        """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
+        null = np.linalg.norm(self.directions[self.rank :], axis=0)
+        return tuple(item.name for item, part in zip(parameters, null, strict=True) if part > 1e-6)
+
+
 @dataclass(frozen=True, eq=False)
 class Identifiability:
     """What the data show.
 
     Attributes:
         parameters: of robot and devices.
-        information: singular values s (P,) of the scaled rows.
+        information: what they say.
         unseen: groups of what nothing shows, scaled (k, P), with their meaning.
     """
 
     parameters: tuple[Parameter, ...]
-    information: Array
+    information: Information
     unseen: tuple[tuple[str, Array], ...]
-
-    @property
-    def rank(self) -> int:
-        """How many directions of the parameters the data show."""
-        return len(self.parameters) - sum(len(rows) for _, rows in self.unseen)
 
     @cached_property
     def _null(self) -> Array:
         return np.concatenate([np.zeros((0, len(self.parameters))), *(rows for _, rows in self.unseen)])
-
-    @cached_property
-    def unidentified(self) -> tuple[str, ...]:
-        """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
-        sizes = np.linalg.norm(self._null, axis=0)
-        return tuple(item.name for item, size in zip(self.parameters, sizes, strict=True) if size > 1e-6)
 
     @cached_property
     def hidden(self) -> tuple[Combination, ...]:
@@ -84,7 +101,7 @@ class Identifiability:
         )
 
     @cached_property
-    def shown(self) -> tuple[Combination, ...]:
+    def identified(self) -> tuple[Combination, ...]:
         """What the data show of the parameters that they do not determine alone, as base parameters."""
         tolerance = np.array([item.tolerance for item in self.parameters])
         pivots, rows = echelon(self._null)
@@ -126,20 +143,18 @@ def echelon(rows: Array) -> tuple[list[int], Array]:
 
 
 def identifiability(
-    campaign: Campaign, parameters: Sequence[Parameter], J: Array, x: Array, robot_count: int
+    campaign: Campaign, parameters: Sequence[Parameter], information: Information, x: Array
 ) -> Identifiability:
-    """What whitened rows J (rows, P) of the parameters show, scaled by their tolerances.
+    """What the data show of parameters (P), those of the robot first.
 
     Args:
         campaign: of which robot, with which encoders.
-        parameters: P of them, those of the robot first.
-        J: the rows.
-        x: poses (S, nx) at which the platform is looked at.
-        robot_count: number of parameters of the robot.
+        parameters: P of them.
+        information: what the data say of them, scaled by their tolerances.
+        x: poses (S, nx) at which the platform's motion is compared.
     """
-    count = len(parameters)
-    _, s, V = np.linalg.svd(np.concatenate([J, np.zeros((count, count))]), full_matrices=False)
-    null = V[int(np.sum(s > RANK * s[0])) :] if s[0] > 0.0 else V
+    null = information.directions[information.rank :]
+    robot_count = sum(item.kind != "device" for item in parameters)
     robot, unseen = campaign.robot, []
     if len(null):
         tolerance = np.array([item.tolerance for item in parameters[:robot_count]])
@@ -159,14 +174,14 @@ def identifiability(
         largest = float(np.max(np.linalg.norm(fields, axis=0)))
         for meaning, motions in kinds.items():
             M = (weigh * motions).reshape(len(fields), -1)
-            moved = fields @ null[:, :robot_count].T
-            rest = moved - M @ (np.linalg.pinv(M) @ moved)
+            effects = fields @ null[:, :robot_count].T
+            rest = effects - M @ (np.linalg.pinv(M) @ effects)
             W = np.linalg.svd(rest)[2]
-            size, whole = (np.linalg.norm(part @ W.T, axis=0) for part in (rest, moved))
+            size, whole = (np.linalg.norm(part @ W.T, axis=0) for part in (rest, effects))
             of_kind = size < (_OF_KIND * whole if M.shape[1] else _STILL * largest)
             if np.any(of_kind):
                 unseen.append((meaning, W[of_kind] @ null))
             null = W[~of_kind] @ null
         if len(null):
             unseen.append(("", null))
-    return Identifiability(tuple(parameters), s, tuple(unseen))
+    return Identifiability(tuple(parameters), information, tuple(unseen))

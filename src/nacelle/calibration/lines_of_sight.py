@@ -24,6 +24,13 @@ from nacelle.vision.scene import RobotScenery, depth_span
 _CLEAR = 1e-6
 
 
+class PointOfBody(NamedTuple):
+    """A point (3,), m, in the frame of a body."""
+
+    body: int
+    point: Array
+
+
 class View(NamedTuple):
     """What limits the sight of a device.
 
@@ -46,17 +53,17 @@ UNLIMITED = View()
 """Nothing limits it."""
 
 
-def seen_poses(robot: Robot, bodies: BodyPoses, tool: tuple[int, Array], origin: Array, view: View) -> Array:
+def seen_poses(robot: Robot, bodies: BodyPoses, tool: PointOfBody, origin: Array, view: View) -> Array:
     """Which samples (S,) of the bodies' poses a device sees.
 
     Args:
         robot: the robot.
         bodies: poses R (S, bodies, 3, 3), p (S, bodies, 3).
-        tool: the body that carries the point, and the point in its frame (3,), m.
+        tool: the point.
         origin: where the device is in the base (3,), m.
         view: its limits.
     """
-    body, point = tool
+    body, point = tool.body, tool.point
     R = bodies.R[:, body]
     ways = bodies.p[:, body] + R @ point - origin
     distances = np.linalg.norm(ways, axis=1)

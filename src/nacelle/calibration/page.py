@@ -18,7 +18,7 @@ from nacelle.page.markup import (
 )
 from nacelle.page.svg import ChartPanel, Series, box, disc, drawing, line, line_chart
 
-# Of each parameter's bar, pixels; and how far it reaches, in tolerances.
+# Of each parameter's drawing, pixels; and how far it reaches, in tolerances.
 _WIDTH, _HEIGHT, _REACH = 150.0, 16.0, 2.5
 
 
@@ -101,16 +101,16 @@ def _parameters(result: Calibration) -> str:
     ):
         factor, unit = shown_unit(item.unit)
         numbers = [number_of(robot, item) for robot in (result.nominal, result.robot)]
-        own = 1.0 if item.kind == "gear" else factor
-        cells = ["" if number is None else format_number(number * own, 7) for number in numbers]
+        scale = 1.0 if item.kind == "gear" else factor
+        cells = ["" if number is None else format_number(number * scale, 7) for number in numbers]
         cells += [format_number(float(number) * factor) for number in (value, deviation, item.tolerance)]
-        bar = _bar(float(value), float(deviation), item.tolerance)
-        rows.append([escape_text(item.name), *cells, unit, bar, format_percent(float(part))])
+        interval = _interval_chart(float(value), float(deviation), item.tolerance)
+        rows.append([escape_text(item.name), *cells, unit, interval, format_percent(float(part))])
         kinds.append("fair" if part < 0.5 else "")
     return table(head, rows, kinds)
 
 
-def _bar(value: float, deviation: float, tolerance: float) -> str:
+def _interval_chart(value: float, deviation: float, tolerance: float) -> str:
     """A value with its 95 % interval, over the tolerance before it (shaded)."""
     reach = max(_REACH * tolerance, 1.1 * (abs(value) + 2.0 * deviation))
     panel = ChartPanel(0.0, 0.0, _WIDTH, _HEIGHT, (-reach, reach), (0.0, 1.0))
@@ -141,17 +141,17 @@ def _combinations(result: Calibration) -> str:
         f"{text}{f' ({meaning})' if meaning else ''}" for text, _, meaning in result.identifiability.hidden
     ]
     rows = []
-    for text, value, deviation, unit in result.shown_combinations:
+    for text, value, deviation, unit in result.identified_combinations:
         factor, label = shown_unit(unit)
         rows.append(
             [escape_text(text), format_number(value * factor), format_number(deviation * factor), label]
         )
-    shown = table(["[name]combination", "value>", "standard deviation>", "unit"], rows)
+    identified = table(["[name]combination", "value>", "standard deviation>", "unit"], rows)
     return (
         paragraph("Changes that nothing measured shows; tolerances alone decide along them:")
         + bullets(hidden)
         + paragraph("What the data show of these parameters, as base parameters:")
-        + shown
+        + identified
     )
 
 

@@ -101,7 +101,7 @@ def _axis_of(robot: Robot, name: str) -> Axis:
     """The axis that "JOINT" (of one axis) or "JOINT.2" names.
 
     Raises:
-        CalibrationError: if there is none.
+        CalibrationError: if no axis has that name.
     """
     names = [joint.name for joint in robot.joints]
     whole, _, digits = name.rpartition(".") if name not in names else (name, "", "")
@@ -219,7 +219,7 @@ def choose_parameters(
         default: gives these.
 
     Raises:
-        CalibrationError: if a pattern matches none, or its numbers are none of the parameter.
+        CalibrationError: if a pattern matches none, or its numbers do not fit the parameter.
     """
     chosen: dict[str, Parameter] = {}
     for text in patterns:
@@ -243,11 +243,11 @@ def choose_parameters(
 def _with_prior(item: Parameter, prior: str, text: str) -> Parameter:
     """A parameter with the tolerance and the bounds of a text."""
 
-    def number(written: str) -> float:
+    def number(quantity: str) -> float:
         try:
             if item.unit in _QUANTITY:
-                return float(parse_quantity(written.strip(), _QUANTITY[item.unit], SI))
-            return float(written)
+                return float(parse_quantity(quantity.strip(), _QUANTITY[item.unit], SI))
+            return float(quantity)
         except ValueError as error:
             raise CalibrationError(f"{text!r}: {item.name} is in {item.unit or 'no unit'}: {error}") from None
 

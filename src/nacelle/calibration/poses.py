@@ -13,6 +13,7 @@ workspace, falls (the largest of L_w I^-1 L_w^T), after a start that adds the be
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,7 @@ from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.reactions import joint_reactions
 from nacelle.elastic.linear.statics import static_deflection
 from nacelle.errors import CalibrationError
+from nacelle.kinematics.forward import forward_kinematics
 from nacelle.kinematics.pose_input import displace_pose, reference_pose
 from nacelle.kinematics.solve.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.leg import PLATFORM
@@ -63,8 +65,6 @@ def drawn_poses(robot: Robot, count: int, seed: int = 0) -> Array:
 
 def loads_at(robot: Robot, x: Array) -> tuple[Array, Array]:
     """What holds the robot at rest at poses x (S, nx): forces of drives, pulls (S, bodies); N, N m."""
-    if all(body.massless for body in robot.bodies):
-        return np.zeros((len(x), len(robot.actuators))), np.zeros((len(x), len(robot.bodies)))
     forces = np.nan_to_num(gravity_forces(robot, x, coordinates="actuators"))
     wrench = np.nan_to_num(joint_reactions(robot, x).wrench)
     R = inverse_kinematics(robot, x, limits=False).bodies.R
@@ -81,10 +81,42 @@ def loads_at(robot: Robot, x: Array) -> tuple[Array, Array]:
 
 
 def sag_of(robot: Robot, x: Array) -> Array:
-    """Displacement (S, 6) of the platform by flexible links under gravity and payload; zero without such."""
+    """Displacement (S, 6) of the platform by flexible links under gravity and payload; zero without such.
+
+    That by flexible drives is in their coordinates (`Geometry.coordinates`): here they are rigid.
+    """
     if not any(body.section for body in robot.bodies):
         return np.zeros((len(x), 6))
-    return np.asarray(static_deflection(robot, x, nonlinear=False).displacement())
+    rigid = tuple(dataclasses.replace(joint, drive_stiffness=0.0) for joint in robot.joints)
+    links = dataclasses.replace(robot, joints=rigid)
+    return np.asarray(static_deflection(links, x, nonlinear=False).displacement())
+
+
+def with_loads(campaign: Campaign, parameters: Sequence[Parameter] | None = None) -> Campaign:
+    """The campaign with static loads and sag at its samples.
+
+    Only where the description or `parameters` depend on them, or wherever the robot has mass if None.
+    """
+    robot = campaign.robot
+    drives = campaign.readings[:, : len(robot.actuators)]
+    if campaign.forces is not None or all(body.massless for body in robot.bodies):
+        return campaign
+    if parameters is not None and not (
+        depends_on_load(robot, parameters) or any(body.section for body in robot.bodies)
+    ):
+        return campaign
+    x = forward_kinematics(robot, drives, campaign.guess).x
+    if not np.all(np.isfinite(x)):
+        return campaign
+    forces, pulls = loads_at(robot, x)
+    return replace(campaign, forces=forces, pulls=pulls, sag=sag_of(robot, x))
+
+
+def depends_on_load(robot: Robot, parameters: Sequence[Parameter]) -> bool:
+    """Whether coordinates or lengths follow the static load: flexible drives, compliance, stretch."""
+    return any(item.kind in ("compliance", "stretch") for item in parameters) or any(
+        joint.drive_stiffness for joint in robot.joints
+    )
 
 
 def platform_rates(
@@ -123,16 +155,9 @@ def held_rates(now: Linearised, states: States, drives: Sequence[Encoder], rates
 
 def loads_if_needed(robot: Robot, x: Array, parameters: Sequence[Parameter]) -> tuple[Array, Array]:
     """Static loads where parameters or the description depend on them; else none."""
-    needed = any(item.kind in ("compliance", "stretch") for item in parameters)
-    if needed or any(joint.drive_stiffness for joint in robot.joints):
+    if depends_on_load(robot, parameters):
         return loads_at(robot, x)
     return np.zeros((len(x), 0)), np.zeros((len(x), 0))
-
-
-def with_loads(campaign: Campaign, x: Array, parameters: Sequence[Parameter]) -> Campaign:
-    """The campaign with the static loads and the sag at poses x (S, nx) that it depends on."""
-    forces, pulls = loads_if_needed(campaign.robot, x, parameters)
-    return replace(campaign, forces=forces, pulls=pulls, sag=sag_of(campaign.robot, x))
 
 
 def opening_parameters(robot: Robot, parameters: Sequence[Parameter]) -> set[str]:
@@ -248,7 +273,7 @@ def plan_poses(
         raise CalibrationError(
             f"{robot.name}: {len(x)} of {total} poses are within what the devices see: {count} are wanted"
         )
-    system = System(with_loads(blank_campaign(campaign, x), x, estimated), estimated)
+    system = System(with_loads(blank_campaign(campaign, x), estimated), estimated)
     informations = _informations(system, x)
     at = drawn_poses(robot, _WORKSPACE, seed=3)
     L = (
@@ -312,7 +337,7 @@ def _random_information(
     x = _visible_poses(campaign, drawn_poses(campaign.robot, 4 * count, seed), allowed)[:count]
     if len(x) < count:
         return None
-    system = System(with_loads(blank_campaign(campaign, x), x, estimated), estimated)
+    system = System(with_loads(blank_campaign(campaign, x), estimated), estimated)
     return np.asarray(_informations(system, x).sum(axis=0))
 
 

@@ -81,7 +81,7 @@ def simulate_campaign(
     robot, x = campaign.robot, np.asarray(campaign.guess)
     inverse = inverse_kinematics(robot, x, limits=False)
     system = System(
-        with_loads(campaign, x, parameters),
+        with_loads(campaign, parameters),
         [item for item in parameters if item.kind not in ("device", "place")],
     )
     by_name = dict(zip((item.name for item in parameters), values.tolist(), strict=True))
