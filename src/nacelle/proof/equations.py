@@ -3,7 +3,8 @@
 At a pose x (nx,) and unknowns z (nz,), the passive coordinates that have no closed form,
 
     loops(x, z) = 0        closure equations over the robot's size, as many as unknowns
-    signs(x, z)            the ways to all limits, rad or m, and the margins of all legs
+    coordinates(x, z)      of all axes with limits, rad or m
+    margins(x, z)          of all legs, 0 at a serial singularity
     J(x, z)                J_r^-1 without units: rates of the actuators from the reduced twist
 
 with the equations of `nacelle.kinematics`. A rod between two spherical joints is left out of the unknowns:
@@ -38,6 +39,7 @@ from nacelle.program.program import Program
 from nacelle.program.trace import trace
 from nacelle.shapes.configured import ConfiguredRobot
 from nacelle.shapes.solid import Rod
+from nacelle.spatial.interval import round_down, round_up
 from nacelle.spatial.physics import compact_form
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, sqrt
@@ -55,6 +57,22 @@ class Capsule(NamedTuple):
     start: Array
     stop: Array
     radius: float
+
+
+class Limit(NamedTuple):
+    """A limit of a joint or an actuator.
+
+    Attributes:
+        name: of what it limits.
+        axis: joint and number of its axis.
+        side: 1 if the coordinate is to be above it, -1 if below.
+        value: rad, m, or the cosine of a tilt.
+    """
+
+    name: str
+    axis: tuple[int, int]
+    side: float
+    value: float
 
 
 class _Rod(NamedTuple):
@@ -196,60 +214,78 @@ class RobotEquations:
             row for row in self.mechanism.iterated_rows if not any(s.start <= row < s.stop for s in of_rods)
         )
 
-    @cached_property
-    def sign_names(self) -> tuple[str, ...]:
-        """What the numbers of `signs` are."""
-        return tuple(name for name, _ in self._limit_ways(None))
-
     @property
     def margin_names(self) -> tuple[str, ...]:
         """To whom the margins belong."""
         return margin_names(self.mechanism)
 
     def quantities(self, x: Array, z: Array) -> dict[str, Array]:
-        """The numbers that proofs bound: "ways" to limits, "margins", "J" and ends of "capsules"."""
+        """The numbers that proofs bound: "coordinates" with limits, "margins", "J", "ends" of capsules."""
         now = self.configuration(x, z)
         rows, columns = jacobian_scales(self.robot)
-        ways = [value for _, value in self._limit_ways(now)]
+        values = [self._limited_value(now, *axis) for axis in self._limited_axes]
+        poses = now.motion.poses
         ends = [
-            (now.motion.poses[capsule.body].R @ end) + now.motion.poses[capsule.body].p
+            (poses[capsule.body].R @ end) + poses[capsule.body].p
             for capsule in self.capsules
             for end in (capsule.start, capsule.stop)
         ]
         return {
-            "ways": pack(ways) if ways else np.zeros(0),
+            "coordinates": pack(values) if values else np.zeros(0),
             "margins": compact_form(margins)(now),
             "J": compact_form(jacobian_at)(now)["J"] / rows[:, None] * columns,
             "ends": np.stack(ends).reshape(-1, 2, 3) if ends else np.zeros((0, 2, 3)),
         }
 
-    def _limit_ways(self, now: Configuration | None) -> list[tuple[str, Scalar]]:
-        """The way from every coordinate to each of its limits, rad, m, of tilts a difference of cosines.
-
-        Without a configuration their names alone.
-        """
-        robot, ways = self.robot, []
-        bounded: list[tuple[str, int, int, tuple[float, float]]] = [
-            (joint.name, j, k, limits)
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits of joints and actuators, one by one."""
+        robot = self.robot
+        ranges = [
+            (joint.name, (j, k), interval)
             for j, joint in enumerate(robot.joints)
-            for k, limits in enumerate(joint.limits)
+            for k, interval in enumerate(joint.limits)
             if not joint.is_coupling
         ]
-        bounded += [(actuator.name, actuator.joint, 0, actuator.position) for actuator in robot.actuators]
-        for name, j, k, (low, high) in bounded:
-            joint = robot.joints[j]
-            if joint.primitives[k] is Primitive.SPHERICAL:
+        ranges += [(actuator.name, (actuator.joint, 0), actuator.position) for actuator in robot.actuators]
+        limits = []
+        for name, axis, (low, high) in ranges:
+            if robot.joints[axis[0]].primitives[axis[1]] is Primitive.SPHERICAL:
                 if high < np.pi:
-                    ways.append((f"{name} above its tilt", _tilt_way(now, j, high)))
+                    # Tilts count by their cosine, which falls; that of the limit is rounded up.
+                    limits.append(Limit(f"the tilt of {name}", axis, 1.0, float(np.cos(high)) + 2.0**-52))
                 continue
-            if not (np.isfinite(low) or np.isfinite(high)):
-                continue
-            value = None if now is None else now.coordinate(j, k)
-            for end, sign, side in ((low, 1.0, "below"), (high, -1.0, "above")):
-                if np.isfinite(end):
-                    way = None if value is None else sign * (value - float(end))
-                    ways.append((f"{name} {side} its limit", way))
-        return ways
+            if np.isfinite(low):
+                limits.append(Limit(f"{name} from below", axis, 1.0, float(low)))
+            if np.isfinite(high):
+                limits.append(Limit(f"{name} from above", axis, -1.0, float(high)))
+        return tuple(limits)
+
+    @cached_property
+    def _limited_axes(self) -> tuple[tuple[int, int], ...]:
+        """Axes (joint, number) with limits."""
+        return tuple(dict.fromkeys(limit.axis for limit in self.limits))
+
+    def _limited_value(self, now: Configuration, j: int, k: int) -> Scalar:
+        """The coordinate of an axis, rad or m; of a spherical joint the cosine of its tilt."""
+        joint, poses = self.robot.joints[j], now.motion.poses
+        if joint.primitives[k] is not Primitive.SPHERICAL:
+            return now.coordinate(j, k)
+        first = poses[joint.predecessor].R @ joint.frame_predecessor.R
+        second = poses[joint.successor].R @ joint.frame_successor.R
+        return dot(first[:, 2], second[:, 2])
+
+    def ways_to_limits(self, coordinates: Array) -> Array:
+        """Bounds (..., limits, 2) of the ways to all limits from bounds of "coordinates" (..., axes, 2).
+
+        They are in rad or m, of tilts differences of cosines.
+        """
+        index = [self._limited_axes.index(limit.axis) for limit in self.limits]
+        side, value = (np.array([limit[k] for limit in self.limits]) for k in (2, 3))
+        chosen = coordinates[..., index, :]
+        low = np.where(side > 0.0, chosen[..., 0] - value, value - chosen[..., 1])
+        high = np.where(side > 0.0, chosen[..., 1] - value, value - chosen[..., 0])
+        return np.stack([round_down(low), round_up(high)], axis=-1)
 
     # ---- programs
 
@@ -297,11 +333,11 @@ def robot_equations(robot: Robot, *, capsules: bool = False) -> RobotEquations:
 def leg_capsules(robot: Robot) -> tuple[Capsule, ...]:
     """The rods of all bodies of legs: those of the description, or what the joints suggest."""
     poses = mechanism_of(robot).assembly.motion.poses
-    drawn = ConfiguredRobot(robot, poses)
+    configured = ConfiguredRobot(robot, poses)
     capsules = []
     for body in (body for leg in robot.legs for body in leg.bodies):
         inverse = poses[body].inverse()
-        rods = (solid.transform(inverse) for solid in drawn.solids(body) if isinstance(solid, Rod))
+        rods = (solid.transform(inverse) for solid in configured.solids(body) if isinstance(solid, Rod))
         capsules += [Capsule(body, rod.start, rod.stop, rod.radius) for rod in rods]
     return tuple(capsules)
 
@@ -317,14 +353,3 @@ def apart_pairs(robot: Robot, capsules: tuple[Capsule, ...]) -> Array:
         if leg_of[first.body] != leg_of[second.body] and frozenset((first.body, second.body)) not in joined
     ]
     return np.array(pairs, dtype=int).reshape(-1, 2)
-
-
-def _tilt_way(now: Configuration | None, j: int, limit: float) -> Scalar:
-    """The cosine of a spherical joint's tilt less that of its limit."""
-    if now is None:
-        return None
-    joint, poses = now.robot.joints[j], now.motion.poses
-    first = poses[joint.predecessor].R @ joint.frame_predecessor.R
-    second = poses[joint.successor].R @ joint.frame_successor.R
-    # The cosine of the limit is rounded up.
-    return dot(first[:, 2], second[:, 2]) - (float(np.cos(limit)) + 2.0**-52)

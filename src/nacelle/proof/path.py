@@ -286,7 +286,7 @@ class _Prover:
         robot = equations.robot
         self.reasons = [
             f"{robot.name} closes its loops on the branch where it begins",
-            *(f"{name} is within its limit" for name in equations.sign_names),
+            *(f"{limit.name} keeps within its limit" for limit in equations.limits),
             *(f"the margin of {name} is above {bounds.serial:g}" for name in equations.margin_names),
             f"the inverse condition of the Jacobian is above {bounds.parallel:g}"
             if bounds.parallel is not None
@@ -408,10 +408,11 @@ class _Prover:
             name: add_boxes(middle[name], either_way(first[f"d_{name}"]), second[f"d_{name}"])
             for name in middle
         }
-        ways, legs = box["ways"][..., 0], box["margins"][..., 0]
+        ways, way_at_middle = (equations.ways_to_limits(part["coordinates"]) for part in (box, middle))
+        ways, legs = ways[..., 0], box["margins"][..., 0]
         conditioning = np.full((len(ways), 1), np.inf)
         holds = [ways > 0.0, legs > bounds.serial]
-        fails_at_middle = [middle["ways"][..., 1] < 0.0, middle["margins"][..., 1] <= bounds.serial]
+        fails_at_middle = [way_at_middle[..., 1] < 0.0, middle["margins"][..., 1] <= bounds.serial]
         if bounds.parallel is not None:
             conditioning = inverse_condition(box["J"])[:, None]
             holds.append(conditioning > bounds.parallel)
@@ -470,10 +471,10 @@ class _Prover:
         segments, verdicts = _join(done)
         before = segments.start < (np.inf if failed is None else failed.start)
         least = np.min(verdicts.least[before], axis=0, initial=np.inf)
-        names = self.equations.sign_names
+        limits = self.equations.limits
         nearest, (way, margin, conditioning, gap) = "", least.tolist()
-        if names and before.any():
-            nearest = names[int(verdicts.nearest[before][np.argmin(verdicts.least[before][:, 0])])]
+        if limits and before.any():
+            nearest = limits[int(verdicts.nearest[before][np.argmin(verdicts.least[before][:, 0])])].name
         edges = np.append(segments.start[before], segments.stop[before][-1:])
         return PathProof(
             self.equations.robot,

@@ -170,12 +170,12 @@ class Interval:
     def atan2(self: Any, x: Any) -> Interval:
         """Angle of the points (x, self), rad; [-pi, pi] where they surround or touch the negative axis."""
         y, x = _as_interval(self), _as_interval(x)
-        beside = maximum(x.lo, maximum(y.lo, -y.hi))
+        off_axis = maximum(x.lo, maximum(y.lo, -y.hi))
         angles = [scalar.atan2(v, u) for v in (y.lo, y.hi) for u in (x.lo, x.hi)]
         low, high = _hull(angles)
         return Interval(
-            where(beside, maximum(low - _ANGLE, -_PI_ABOVE), -_PI_ABOVE),
-            where(beside, minimum(high + _ANGLE, _PI_ABOVE), _PI_ABOVE),
+            where(off_axis, maximum(low - _ANGLE, -_PI_ABOVE), -_PI_ABOVE),
+            where(off_axis, minimum(high + _ANGLE, _PI_ABOVE), _PI_ABOVE),
         )
 
     def exp(self) -> Interval:
