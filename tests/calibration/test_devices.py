@@ -44,6 +44,7 @@ def simulate(robot: Robot, device: Places, count: int) -> tuple[Campaign, dict[s
     return replace(campaign, devices=(lost,)), truth, chosen
 
 
+@pytest.mark.slow
 def test_a_pin_in_places_that_nobody_knows() -> None:
     """A plate on three arms, its pin eight times in each of five holes: no device at all."""
     robot = nacelle.load("3rrr")
@@ -124,6 +125,7 @@ def test_edges_of_rods_in_a_file_calibrate_a_five_bar(tmp_path: Path) -> None:
         read_campaign(tmp_path / "campaign.yaml", robot)
 
 
+@pytest.mark.slow
 def test_an_encoder_on_the_second_axis_of_a_universal_joint() -> None:
     """The coordinate that it reads is that of inverse kinematics, and follows the geometry (differences)."""
     robot = nacelle.load("hexaglide")
@@ -239,6 +241,7 @@ def test_leads_of_screws_are_calibrated() -> None:
 # ---- what devices see
 
 
+@pytest.mark.slow
 def test_range_acceptance_and_solids_limit_what_is_seen() -> None:
     robot = nacelle.load("gough-stewart")
     x = drawn_poses(robot, 40, 1)
