@@ -42,12 +42,14 @@ _CERTAIN, _EXPLAINED, _BIAS = 4.0, 0.05, 1.0
 # certainty and this correlation on. Lengths are not
 # described wrong by more than this part of the robot's size, m, nor directions by more than this, rad.
 _EXPLAINED_AWAY, _ALIKE, _CORRELATED, _WRONG_LENGTH, _WRONG_ANGLE = 3.0, 0.75, 0.5, 0.1, 0.5
+# Effects are equal if their certainties differ by less than this part.
+_EQUAL = 0.02
 # Zeros or offsets of several actuators together explain more than one fault if their certainty is so much
 # larger.
 _SEVERAL = 1.3
 # Faults that are taken together, and those that are named for one another, at most; a column that the
 # parameters leave less of than this part is theirs, and one that is so small against the forces, rounding.
-_MOST, _MOST_ALIKE, _LEFT, _NO_EFFECT = 3, 6, 1e-6, 1e-9
+_MOST, _MOST_ALIKE, _LEFT, _NO_EFFECT = 3, 12, 1e-6, 1e-9
 # Of a ripple, whose wave number follows from the residuals, parameters must leave more, and it must be more
 # certain: the best of hundreds of waves.
 _LEFT_OF_RIPPLE, _CERTAIN_RIPPLE = 0.3, 7.0
@@ -96,20 +98,26 @@ class Suspect:
     def describe(self) -> str:
         """What it is, with its size, and what explains the same."""
         everything = (self, *self.alternatives)
-        what = "; or ".join(
-            sentence(each.cause, each.signal, each.size, each.deviation, each.unit) for each in everything
-        )
+        what = sentence(self.cause, self.signal, self.size, self.deviation, self.unit)
+        apart = "; these data do not tell it from: " if self.alternatives else ""
+        apart += ", ".join(each.label for each in self.alternatives)
         remedies = list(dict.fromkeys(_remedy(each.cause) for each in everything))
-        apart = "; these data do not tell them apart" if self.alternatives else ""
         lengths = [each for each in everything if each.cause == "geometry"]
         acts = ""
         if lengths and lengths[0].unit == "m":
             length = lengths[0].signal.replace("geometry.", "")
             acts = f"; 1 mm of {length} changes a force by {1e-3 * lengths[0].sensitivity:.2g} N or N m"
         return (
-            f"suspect: {what}{apart}; it explains {100.0 * self.explained:.0f} % of the residuals{acts}; "
+            f"suspect: {what}; it explains {100.0 * self.explained:.0f} % of the residuals{apart}{acts}; "
             + "; ".join(remedies)
         )
+
+    @property
+    def label(self) -> str:
+        """Cause, signal and size."""
+        name = self.signal.replace("geometry.", "").replace("force.", "").replace("q.", "")
+        size = f"{1.0 + self.size:.4g} times" if self.unit == "" else f"{self.size:.2g} {self.unit}"
+        return f"{self.cause} of {name} ({size})"
 
 
 @dataclass(frozen=True)
@@ -273,7 +281,8 @@ def _most_certain(
             behind = _test(estimator, [first.column], [*before, each.column])
             if not behind or behind[0].certainty < _EXPLAINED_AWAY:
                 alike.append(each)
-    best = min([first, *alike], key=lambda each: each.away)
+    equal = [each for each in alike if each.certainty > (1.0 - _EQUAL) * first.certainty]
+    best = min([first, *equal], key=lambda each: each.away)
     others = [each.suspect for each in [first, *alike] if each is not best][:_MOST_ALIKE]
     return best._replace(suspect=replace(best.suspect, alternatives=tuple(others)))
 
