@@ -101,7 +101,9 @@ class Suspect:
         what = sentence(self.cause, self.signal, self.size, self.deviation, self.unit)
         apart = "; these data do not tell it from: " if self.alternatives else ""
         apart += ", ".join(each.label for each in self.alternatives)
-        remedies = list(dict.fromkeys(_remedy(each.cause) for each in everything))
+        remedies: dict[str, str] = {}
+        for each in everything:
+            remedies.setdefault(each.cause, _remedy(each))
         lengths = [each for each in everything if each.cause == "geometry"]
         acts = ""
         if lengths and lengths[0].unit == "m":
@@ -109,7 +111,7 @@ class Suspect:
             acts = f"; 1 mm of {length} changes a force by {1e-3 * lengths[0].sensitivity:.2g} N or N m"
         return (
             f"suspect: {what}; it explains {100.0 * self.explained:.0f} % of the residuals{apart}{acts}; "
-            + "; ".join(remedies)
+            + "; ".join(remedies.values())
         )
 
     @property
@@ -155,12 +157,16 @@ class HiddenFault:
         return f"{what} (moves {self.parameter} by {self.moves:.0f} deviations, {100.0 * self.part:.0f} %)"
 
 
-def _remedy(cause: str) -> str:
-    """What to do about a cause."""
+def _remedy(suspect: Suspect) -> str:
+    """What to do about a fault."""
+    cause = suspect.cause
     if cause in ESTIMATED:
         return f"estimate: {cause}"
+    numbers = suspect.signal.replace("geometry.", "number.").split(", ")
+    options = "".join(f" --parameter {number}" for number in numbers) + " --parameter 'zero.*'"
     return {
-        "geometry": "`nacelle calibrate` estimates lengths with the zeros",
+        "geometry": f"`nacelle calibrate ROBOT --plan 20{options}` says where to measure it, and with "
+        "DATA how large it is",
         "gravity": "check `gravity` of the description and how the base is mounted",
         "stribeck": "describe this friction",
         "ripple": "compensate it in the drive, or describe it as friction",
