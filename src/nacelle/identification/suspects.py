@@ -351,7 +351,7 @@ def try_faults(
         if length * np.max(np.abs(column.values)) > _NO_EFFECT * np.max(np.abs(force))
     ]
     alone = _test(estimator, columns, [])
-    return FaultTests(_find(estimator, columns, alone, floor), _hidden(estimator, columns, alone))
+    return FaultTests(_find(estimator, columns, alone, floor), _find_hidden(estimator, columns, alone))
 
 
 def _find(
@@ -395,7 +395,7 @@ def _or_several(estimator: Estimator, first: _Tested, several: Sequence[_Group])
 # ---- faults that the parameters take up
 
 
-def _hidden(
+def _find_hidden(
     estimator: Estimator, columns: Sequence[Column], alone: Sequence[_Tested]
 ) -> tuple[HiddenFault, ...]:
     """Faults of ordinary size below the deviations of a suspect that move parameters."""
@@ -417,13 +417,13 @@ def _hidden(
         least = _CERTAIN * suspect.deviation if suspect else np.inf
         size = min(least, _LARGEST * ordinary)
         change = moments.along @ (moments.inverse @ (moments.Q.T @ column.values.ravel()))
-        moved = np.where(known, np.abs(change) / np.where(known, std, 1.0), 0.0)
+        deviations = np.where(known, np.abs(change) / np.where(known, std, 1.0), 0.0)
         part = np.abs(change) / sizes
         usual = min(size, ordinary)
-        counts = (moved * usual > _MOVES) & (part * usual > _MOVES_PART)
+        counts = (deviations * usual > _MOVES) & (part * usual > _MOVES_PART)
         if np.any(counts):
-            k = int(np.argmax(np.where(counts, moved, 0.0)))
-            name, moves = data.base.names[k], float(size * moved[k])
+            k = int(np.argmax(np.where(counts, deviations, 0.0)))
+            name, moves = data.base.names[k], float(size * deviations[k])
             result.append(
                 HiddenFault(
                     column.cause, column.signal, size, column.unit, name, moves, float(size * part[k])
