@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,10 +40,12 @@ from nacelle.control.blocks.admissible import (
     conditioning,
     described_speeds,
     first_failure,
+    parallel_singularity_margin,
 )
 from nacelle.control.blocks.desired import desired_rates, model_force, solve_passive_coordinates
 from nacelle.control.blocks.pose import displace_pose, twist_from_rates
 from nacelle.control.blocks.signals import (
+    UNLIMITED,
     StopReason,
     coordinate_difference,
     finite_force,
@@ -75,10 +78,14 @@ WILD_READINGS = {
 # Damping of a stop over the sample time and the delay: the crossover of the lightest motion, and the filter's
 # bandwidth over the damping's.
 _CROSSOVER, _FILTER_RATIO = 0.2, 10.0
+# Accelerations of drives that are believed, over those that their forces give to the lightest motion.
+_FASTEST = 3.0
 # Rates at rest: over the described speed, without one in rad/s or m/s, and in counts of encoders a sample.
 _REST_SPEED, _REST_RATE, _REST_COUNTS = 0.005, 0.02, 2.0
 # How far the desired motion is looked ahead, s; and how near what stands still must be, over what moves.
 _AHEAD, _STILL = 0.05, 0.1
+# Samples since a reading where there was none: any may be the first.
+_UNREAD = 1e9
 # Steps of Newton's iteration that close the loops at the pose of a stop.
 _CLOSING_STEPS = 2
 
@@ -172,9 +179,12 @@ class Safeguarded(ControlLaw):
     def memory(self, robot: Robot) -> VectorLayout:
         """That of the law, last readings, and what a stop begins with."""
         m, mechanism = len(robot.actuators), mechanism_of(robot)
-        parts = {"reading": m} if self._halts or self.guards.on_glitch == "bridge" else {}
+        parts = {}
+        if self.guards != Safeguards(singularity=self.guards.singularity):
+            parts |= {"reading": m, "age": m}
         if self._halts:
             parts |= {
+                "latest": m,
                 "halt_pose": mechanism.layout.nx,
                 "halt_unknowns": mechanism.unknown_count,
                 "halt_rate": m,
@@ -183,14 +193,16 @@ class Safeguarded(ControlLaw):
             parts["rest"] = 1
         if self.guards.singularity:
             parts["conditioning"] = 1
-        if self.guards.following is not None:
-            parts |= {"reading": m, "unseen": m}
+        if self._halts and self.guards.following is not None:
+            parts["stuck"] = m
         return VectorLayout(**self.law.memory(robot).sizes, **parts)
 
     def gains(self, robot: Robot) -> VectorLayout:
         """Those of the law, then damping of a stop, its filter, and rates at rest."""
         m = len(robot.actuators)
-        parts = {"halt_damping": m, "halt_smoothing": 1, "halt_decay": 1} if self._halts else {}
+        parts = (
+            {"halt_damping": m, "halt_smoothing": 1, "halt_slew": m, "halt_decay": 1} if self._halts else {}
+        )
         if self.guards.on_stop == "brake":
             parts["rest_rate"] = m
         if self.guards.singularity:
@@ -209,11 +221,13 @@ class Safeguarded(ControlLaw):
         """The memory of the law, and the pose."""
         parts = {
             "reading": np.asarray(actuator_positions(robot, x, y)["q"]),
+            "age": _UNREAD,
+            "latest": MISSING,
             "halt_pose": x,
             "halt_unknowns": y,
             "halt_rate": 0.0,
             "rest": 0.0,
-            "unseen": 0.0,
+            "stuck": 0.0,
         }
         if self.guards.singularity:
             parts["conditioning"] = pack(
@@ -228,12 +242,14 @@ class Safeguarded(ControlLaw):
         period, light = tuning.period, max(1.0, tuning.masses.lightest)
         w = min(2.0 * math.pi * tuning.bandwidth, _CROSSOVER / ((period + tuning.delay) * light))
         smoothing = 1.0 - math.exp(-_FILTER_RATIO * w * period)
+        limits = np.minimum(tuning.limits, UNLIMITED)
         counts = tuning.resolution * smoothing / period
         speeds = described_speeds(robot)
         rest = [_REST_SPEED * speeds[i] if i in speeds else _REST_RATE for i in range(len(counts))]
         parts = {
             "halt_damping": w * tuning.masses.held,
             "halt_smoothing": smoothing,
+            "halt_slew": _FASTEST * period * light * limits / tuning.masses.held,
             "halt_decay": 1.0 - math.exp(-w * period),
             "rest_rate": np.maximum(rest, _REST_COUNTS * counts),
             "singularity": self.guards.singularity,
@@ -254,9 +270,7 @@ class Safeguarded(ControlLaw):
         """The readings, of which wild ones are missing if they are bridged."""
         if self.guards.on_glitch != "bridge":
             return q
-        # As long as nothing has been read there is nothing to be far from.
-        samples = where(z["started"][0], z["missed"][0] + 1.0, 1e9)
-        tame = _tame_signs(robot, z, q, k["period"][0] * samples)
+        tame, _ = _compare_readings(robot, {name: z[name] for name in ("reading", "age")}, q, k)
         return pack([where(sign, value, MISSING) for sign, value in zip(tame, q, strict=True)])
 
     def further_checks(
@@ -271,14 +285,18 @@ class Safeguarded(ControlLaw):
             numbers = _following_margins(robot, z, sample)
             checks += [(StopReason.MEASURED_TOO_FAR, number) for number in numbers]
         if self.guards.singularity:
-            # Both are squares.
+            # The determinant counts by its square, and by its sign: what is looked at may lie beyond.
             least = k["singularity"][0] * k["singularity"][0] * z["conditioning"][0]
             y = solve_passive_coordinates(robot, z["y_d"], x)
-            coming = displace_pose(robot, x, y, k["ahead"][0] * v)
-            for pose, start in ((x, z["y_d"]), (coming, y)):
-                at = inverse_jacobian(robot, pose, solve_passive_coordinates(robot, start, pose))
-                number = conditioning(robot, np.asarray(at["J"])) - least
-                checks.append((StopReason.DESIRED_SINGULAR, number))
+            J = np.asarray(inverse_jacobian(robot, x, y)["J"])
+            rows = [J]
+            # Ahead by the twist that is desired, and by that of the machine: the first may not be true.
+            for twist in (v, twist_from_rates(J, z["halt_rate"])) if self._halts else (v,):
+                pose = displace_pose(robot, x, y, k["ahead"][0] * twist)
+                coming = solve_passive_coordinates(robot, y, pose)
+                rows.append(np.asarray(inverse_jacobian(robot, pose, coming)["J"]))
+            numbers = [parallel_singularity_margin(robot, at, z["side"], least) for at in rows]
+            checks += [(StopReason.DESIRED_SINGULAR, number) for number in numbers]
         return checks
 
     def after_release(
@@ -286,47 +304,51 @@ class Safeguarded(ControlLaw):
     ) -> ControlStep:
         """The same while the controller runs; after a stop the forces of the choice."""
         memory, stopped = dict(step.memory), step.memory["stopped"][0]
-        memory |= {name: z[name] for name in ("conditioning", "unseen") if name in z}
-        if "reading" in z:
-            # A stop counts from reading to reading, so that a jump is wild for one sample.
-            memory["reading"] = pack(
-                [
-                    where(
-                        presence_sign(counted),
-                        counted,
-                        where(presence_sign(raw), where(stopped, raw, last), last),
-                    )
-                    for counted, raw, last in zip(sample.screened, sample.q, z["reading"], strict=True)
-                ]
-            )
+        memory |= {name: z[name] for name in ("conditioning", "stuck") if name in z}
+        if "reading" not in z:
+            return step._replace(memory=memory)
+        k, counts = sample.k, [presence_sign(value) for value in sample.screened]
+        tame, rates = _compare_readings(robot, z, sample.q, k)
+        counts = [where(stopped, after, now) for after, now in zip(tame, counts, strict=True)]
+        memory["reading"] = pack(
+            [where(sign, *pair) for sign, *pair in zip(counts, sample.q, z["reading"], strict=True)]
+        )
+        memory["age"] = pack(
+            [where(sign, 0.0, age + 1.0) for sign, age in zip(counts, z["age"], strict=True)]
+        )
         if not self._halts:
             return step._replace(memory=memory)
-        k, T = sample.k, sample.k["period"][0]
-        tame = _tame_signs(robot, z, sample.q, T)
+        memory["latest"] = pack([where(presence_sign(value), value, MISSING) for value in sample.q])
         going_on = z["halt_rate"]
         if self.guards.following is not None:
-            # A drive that was too far is not trusted: it went on as desired, as far as is known.
-            too_far = where(stopped - StopReason.MEASURED_TOO_FAR + 0.5, 1.0, -1.0)
-            first, margins = where(z["stopped"][0], -1.0, too_far), _following_margins(robot, z, sample)
-            flags = [where(number, 0.0, 1.0) for number in margins]
-            unseen = [
-                where(stopped, where(first, now, before), 0.0)
-                for now, before in zip(flags, z["unseen"], strict=True)
+            # A drive that was too far and has stood still since is stuck: it went on as desired.
+            first = where(absolute(stopped - StopReason.MEASURED_TOO_FAR) - 0.5, -1.0, 1.0 - z["stopped"][0])
+            stuck = [
+                where(
+                    where(absolute(value - last), -1.0, stopped),
+                    where(first, where(margin, 0.0, 1.0), before),
+                    0.0,
+                )
+                for value, last, margin, before in zip(
+                    *(sample.q, z["reading"], _following_margins(robot, z, sample), z["stuck"]), strict=True
+                )
             ]
-            memory["unseen"] = pack(unseen)
-            tame = [where(flag, -1.0, sign) for flag, sign in zip(unseen, tame, strict=True)]
+            memory["stuck"] = pack(stuck)
+            tame = [where(flag, -1.0, sign) for flag, sign in zip(stuck, tame, strict=True)]
             desired = desired_rates(robot, memory["y_d"], sample.motion)
-            begins = [minimum(first, where(flag, 1.0, -1.0)) for flag in unseen]
             going_on = pack(
-                [where(b, goal, rate) for b, goal, rate in zip(begins, desired, going_on, strict=True)]
+                [
+                    where(minimum(first, flag), goal, rate)
+                    for flag, goal, rate in zip(stuck, desired, going_on, strict=True)
+                ]
             )
-        change = coordinate_difference(robot, sample.q, z["reading"])
         # The rate of a drive that is not seen goes on, and after a stop dies out as that of a damped mass.
         unseen = where(stopped, 1.0 - k["halt_decay"][0], 1.0)
+        change = limit_forces(k["halt_smoothing"][0] * (pack(rates) - going_on), k["halt_slew"])
         rate = pack(
             [
-                where(sign, last + k["halt_smoothing"][0] * (divide(off, T) - last), unseen * last)
-                for last, sign, off in zip(going_on, tame, change, strict=True)
+                where(sign, last + step, unseen * last)
+                for last, sign, step in zip(going_on, tame, change, strict=True)
             ]
         )
         x, y = _follow_pose(robot, z, sample, memory, tame)
@@ -351,14 +373,36 @@ class Safeguarded(ControlLaw):
         return step._replace(tau=select(stopped, halted, step.tau), memory=memory)
 
 
-def _tame_signs(robot: Robot, z: dict[str, Array], q: Array, time: Scalar) -> list[Scalar]:
-    """1 for every reading (actuators,) that is there and not wild within a time (s), else -1."""
-    signs, speeds = [presence_sign(value) for value in q], described_speeds(robot)
-    change = coordinate_difference(robot, q, z["reading"])
-    for i, speed in speeds.items():
-        slack = (MEASURED_TOLERANCE.speed * speed) * time - absolute(change[i])
-        signs[i] = where(slack, signs[i], -1.0)
-    return signs
+class _Compared(NamedTuple):
+    """What readings say of the drives: 1 for every one that is not wild, else -1, and rates since then."""
+
+    tame: list[Scalar]
+    rates: list[Scalar]
+
+
+def _compare_readings(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> _Compared:
+    """The readings q (actuators,) against those that counted last and, for a stop, those of the last sample.
+
+    Those may be far from what counted: a zero that was lost is wild once.
+    """
+    T, speeds, count = k["period"][0], described_speeds(robot), len(q)
+
+    def compare(last: Array, samples: Sequence[Scalar]) -> _Compared:
+        tame, change = [presence_sign(value) for value in q], coordinate_difference(robot, q, last)
+        for i, speed in speeds.items():
+            slack = (MEASURED_TOLERANCE.speed * speed * T) * samples[i] - absolute(change[i])
+            tame[i] = where(slack, tame[i], -1.0)
+        return _Compared(tame, [divide(change[i], T * samples[i]) for i in range(count)])
+
+    counted = compare(z["reading"], [age + 1.0 for age in z["age"]])
+    if "latest" not in z:
+        return counted
+    latest = compare(z["latest"], [1.0] * count)
+    near = [minimum(sign, presence_sign(value)) for sign, value in zip(latest.tame, z["latest"], strict=True)]
+    return _Compared(
+        [maximum(*signs) for signs in zip(counted.tame, near, strict=True)],
+        [where(*row) for row in zip(counted.tame, counted.rates, latest.rates, strict=True)],
+    )
 
 
 def _following_margins(robot: Robot, z: dict[str, Array], sample: LawSample) -> list[Scalar]:
@@ -394,9 +438,10 @@ def _follow_pose(
     state = check_state(robot, z, (x, y, np.zeros(robot.motion.n)), room)
     checks = [check for check in state.checks if check.aspect in (Aspect.REACH, Aspect.SINGULARITY)]
     failure = first_failure(StopReason.FORCE_NOT_FINITE, checks)
-    # Readings that were missing or wild for too long are not to be trusted after the stop.
-    doubtful = where(stopped - StopReason.READINGS_MISSING - 0.5, -1.0, stopped)
-    kept = maximum(maximum(failure, -smallest_sign(tame)), doubtful)
+    # Readings that were missing or wild, or jumped, say nothing of the pose after the stop.
+    kept = maximum(failure, -smallest_sign(tame))
+    for reason in (StopReason.READINGS_MISSING, StopReason.MEASURED_TOO_FAST):
+        kept = maximum(kept, 0.5 - absolute(stopped - reason))
     return select(kept, before, x), select(kept, unknowns, y)
 
 
