@@ -3,14 +3,18 @@
 A stop (`nacelle.control.blocks.admissible`) leaves
 
     zero     no force: drives off, brakes hold
-    hold     s g(x) - D q'
+    hold     s (g(x) - w M_a(x) q')
     brake    the same until nothing has moved for `patience` samples, then no force
 
 g (actuators,) are the forces of the model that hold the platform's pose x against gravity and springs, N or
-N m, q' (actuators,) the filtered rates of the readings, rad/s or m/s, and D a diagonal of N s/m or N m s/rad.
-The factor s = 1 / max(1, max_i |g_i| / limit_i) keeps g within the limits of the drives and its direction:
-next to a singularity no drive is asked for more. Each force is cut at its limit after that, and since |s g_i|
-is within it the damping of no drive does positive work.
+N m, q' (actuators,) the filtered rates of the readings, rad/s or m/s, and M_a = J^+T M J^+ the mass matrix at
+the actuators: all motions of the platform, heavy and light, decay at the rate w, 1/s. The factor
+s = 1 / max(1, max_i |force_i| / limit_i) keeps the force within the limits of the drives and its direction:
+it brakes with all that the drives have, and next to a singularity no drive is asked for more.
+
+M_a couples the drives. So where the pose is not known, as readings are missing, wild or stuck, each brakes by
+its own rate: s g(x) - D q', D a diagonal of N s/m or N m s/rad, cut at the limits. As |s g_i| is within them,
+the damping of no drive does positive work.
 
 The pose is followed by one of Newton's steps in a sample, x + J^+ (q - q(x)), from the desired pose while the
 controller runs and from itself after a stop. It is kept where a reading is missing or wild, and where the
@@ -185,6 +189,7 @@ class Safeguarded(ControlLaw):
         if self._halts:
             parts |= {
                 "latest": m,
+                "leapt": 1,
                 "halt_pose": mechanism.layout.nx,
                 "halt_unknowns": mechanism.unknown_count,
                 "halt_rate": m,
@@ -201,7 +206,9 @@ class Safeguarded(ControlLaw):
         """Those of the law, then damping of a stop, its filter, and rates at rest."""
         m = len(robot.actuators)
         parts = (
-            {"halt_damping": m, "halt_smoothing": 1, "halt_slew": m, "halt_decay": 1} if self._halts else {}
+            {"halt_brake": 1, "halt_damping": m, "halt_smoothing": 1, "halt_slew": m, "halt_decay": 1}
+            if self._halts
+            else {}
         )
         if self.guards.on_stop == "brake":
             parts["rest_rate"] = m
@@ -223,6 +230,7 @@ class Safeguarded(ControlLaw):
             "reading": np.asarray(actuator_positions(robot, x, y)["q"]),
             "age": _UNREAD,
             "latest": MISSING,
+            "leapt": 0.0,
             "halt_pose": x,
             "halt_unknowns": y,
             "halt_rate": 0.0,
@@ -238,15 +246,17 @@ class Safeguarded(ControlLaw):
         }
 
     def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
-        """Gains of the law; a stop damps at w = 2 pi bandwidth, slower where sampling allows no more."""
+        """Gains of the law; a stop brakes at w = 2 pi bandwidth, slower where sampling allows no more."""
         period, light = tuning.period, max(1.0, tuning.masses.lightest)
-        w = min(2.0 * math.pi * tuning.bandwidth, _CROSSOVER / ((period + tuning.delay) * light))
-        smoothing = 1.0 - math.exp(-_FILTER_RATIO * w * period)
+        fastest = _CROSSOVER / (period + tuning.delay)
+        brake, w = (min(2.0 * math.pi * tuning.bandwidth, rate) for rate in (fastest, fastest / light))
+        smoothing = 1.0 - math.exp(-_FILTER_RATIO * brake * period)
         limits = np.minimum(tuning.limits, UNLIMITED)
         counts = tuning.resolution * smoothing / period
         speeds = described_speeds(robot)
         rest = [_REST_SPEED * speeds[i] if i in speeds else _REST_RATE for i in range(len(counts))]
         parts = {
+            "halt_brake": brake,
             "halt_damping": w * tuning.masses.held,
             "halt_smoothing": smoothing,
             "halt_slew": _FASTEST * period * light * limits / tuning.masses.held,
@@ -270,7 +280,8 @@ class Safeguarded(ControlLaw):
         """The readings, of which wild ones are missing if they are bridged."""
         if self.guards.on_glitch != "bridge":
             return q
-        tame, _ = _compare_readings(robot, {name: z[name] for name in ("reading", "age")}, q, k)
+        seen = {name: part for name, part in z.items() if name != "latest"}
+        tame = _compare_readings(robot, seen, q, k).tame
         return pack([where(sign, value, MISSING) for sign, value in zip(tame, q, strict=True)])
 
     def further_checks(
@@ -308,7 +319,7 @@ class Safeguarded(ControlLaw):
         if "reading" not in z:
             return step._replace(memory=memory)
         k, counts = sample.k, [presence_sign(value) for value in sample.screened]
-        tame, rates = _compare_readings(robot, z, sample.q, k)
+        tame, rates, leapt = _compare_readings(robot, z, sample.q, k)
         counts = [where(stopped, after, now) for after, now in zip(tame, counts, strict=True)]
         memory["reading"] = pack(
             [where(sign, *pair) for sign, *pair in zip(counts, sample.q, z["reading"], strict=True)]
@@ -318,6 +329,7 @@ class Safeguarded(ControlLaw):
         )
         if not self._halts:
             return step._replace(memory=memory)
+        memory["leapt"] = pack([where(stopped, maximum(z["leapt"][0], leapt), 0.0)])
         memory["latest"] = pack([where(presence_sign(value), value, MISSING) for value in sample.q])
         going_on = z["halt_rate"]
         if self.guards.following is not None:
@@ -351,8 +363,8 @@ class Safeguarded(ControlLaw):
                 for last, sign, step in zip(going_on, tame, change, strict=True)
             ]
         )
-        x, y = _follow_pose(robot, z, sample, memory, tame)
-        force = _halting_force(robot, x, y, rate, k)
+        x, y, followed = _follow_pose(robot, z, sample, memory, tame)
+        force = _halting_force(robot, x, y, rate, k, followed)
         # A controller that has not started has no pose to hold.
         halting = where(stopped - StopReason.NOT_STARTED - 0.5, 1.0, -1.0)
         if self.guards.on_stop == "brake":
@@ -374,10 +386,17 @@ class Safeguarded(ControlLaw):
 
 
 class _Compared(NamedTuple):
-    """What readings say of the drives: 1 for every one that is not wild, else -1, and rates since then."""
+    """What readings say of the drives.
+
+    Attributes:
+        tame: 1 for every one (actuators,) that is there and not wild, else -1.
+        rates: since then (actuators,), rad/s or m/s.
+        leapt: 1 if one is near to the last sample alone, else -1.
+    """
 
     tame: list[Scalar]
     rates: list[Scalar]
+    leapt: Scalar
 
 
 def _compare_readings(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> _Compared:
@@ -387,21 +406,27 @@ def _compare_readings(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, 
     """
     T, speeds, count = k["period"][0], described_speeds(robot), len(q)
 
-    def compare(last: Array, samples: Sequence[Scalar]) -> _Compared:
+    def compare(last: Array, samples: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
         tame, change = [presence_sign(value) for value in q], coordinate_difference(robot, q, last)
         for i, speed in speeds.items():
-            slack = (MEASURED_TOLERANCE.speed * speed * T) * samples[i] - absolute(change[i])
-            tame[i] = where(slack, tame[i], -1.0)
-        return _Compared(tame, [divide(change[i], T * samples[i]) for i in range(count)])
+            time = T * samples[i]
+            off = absolute(change[i])
+            if "halt_rate" in z:
+                # A machine that is too fast is not wild.
+                off = minimum(off, absolute(change[i] - time * z["halt_rate"][i]))
+            tame[i] = where((MEASURED_TOLERANCE.speed * speed) * time - off, tame[i], -1.0)
+        return tame, [divide(change[i], T * samples[i]) for i in range(count)]
 
-    counted = compare(z["reading"], [age + 1.0 for age in z["age"]])
+    tame, rates = compare(z["reading"], [age + 1.0 for age in z["age"]])
     if "latest" not in z:
-        return counted
-    latest = compare(z["latest"], [1.0] * count)
-    near = [minimum(sign, presence_sign(value)) for sign, value in zip(latest.tame, z["latest"], strict=True)]
+        return _Compared(tame, rates, -1.0)
+    latest, latest_rates = compare(z["latest"], [1.0] * count)
+    near = [minimum(sign, presence_sign(value)) for sign, value in zip(latest, z["latest"], strict=True)]
+    leapt = [minimum(sign, -counted) for sign, counted in zip(near, tame, strict=True)]
     return _Compared(
-        [maximum(*signs) for signs in zip(counted.tame, near, strict=True)],
-        [where(*row) for row in zip(counted.tame, counted.rates, latest.rates, strict=True)],
+        [maximum(*signs) for signs in zip(tame, near, strict=True)],
+        [where(*row) for row in zip(tame, rates, latest_rates, strict=True)],
+        -smallest_sign([-sign for sign in leapt]),
     )
 
 
@@ -424,8 +449,8 @@ def _following_margins(robot: Robot, z: dict[str, Array], sample: LawSample) -> 
 
 def _follow_pose(
     robot: Robot, z: dict[str, Array], sample: LawSample, memory: dict[str, Any], tame: list[Scalar]
-) -> tuple[Array, Array]:
-    """Pose (nx,) and passive coordinates (ny,) at the readings of a sample."""
+) -> tuple[Array, Array, Scalar]:
+    """Pose (nx,) and passive coordinates (ny,) at the readings of a sample, above zero if they are."""
     stopped = memory["stopped"][0]
     before = select(stopped, z["halt_pose"], sample.motion.x)
     unknowns = select(stopped, z["halt_unknowns"], memory["y_d"])
@@ -438,19 +463,28 @@ def _follow_pose(
     state = check_state(robot, z, (x, y, np.zeros(robot.motion.n)), room)
     checks = [check for check in state.checks if check.aspect in (Aspect.REACH, Aspect.SINGULARITY)]
     failure = first_failure(StopReason.FORCE_NOT_FINITE, checks)
-    # Readings that were missing or wild, or jumped, say nothing of the pose after the stop.
-    kept = maximum(failure, -smallest_sign(tame))
-    for reason in (StopReason.READINGS_MISSING, StopReason.MEASURED_TOO_FAST):
-        kept = maximum(kept, 0.5 - absolute(stopped - reason))
-    return select(kept, before, x), select(kept, unknowns, y)
+    # Readings that were missing or wild for too long, or have leapt, say nothing of the pose after the stop.
+    kept = maximum(maximum(failure, -smallest_sign(tame)), memory["leapt"][0])
+    kept = maximum(kept, 0.5 - absolute(stopped - StopReason.READINGS_MISSING))
+    return select(kept, before, x), select(kept, unknowns, y), where(kept, -1.0, 1.0)
 
 
-def _halting_force(robot: Robot, x: Array, y: Array, rate: Array, k: dict[str, Array]) -> Array:
-    """S g - D q' (actuators,), N or N m, within the limits of the drives."""
+def _halting_force(
+    robot: Robot, x: Array, y: Array, rate: Array, k: dict[str, Array], followed: Scalar
+) -> Array:
+    """Forces of a stop (actuators,), N or N m: with all that is known, or with what each drive knows."""
     n = robot.motion.n
-    at_rest = DesiredMotion(x, np.zeros(n), np.zeros(n))
-    held = model_force(robot, y, at_rest, physics=WITHOUT_FRICTION)
-    over: Scalar = 1.0
-    for force, limit in zip(held, k["limit"], strict=True):
-        over = maximum(over, divide(absolute(force), limit))
-    return limit_forces(divide(1.0, over) * held - k["halt_damping"] * rate, k["limit"])
+    J = np.asarray(inverse_jacobian(robot, x, y)["J"])
+
+    def scaled(a: Array) -> Array:
+        """Forces of an acceleration from rest, scaled until each is within the limit of its drive."""
+        motion = DesiredMotion(x, np.zeros(n), a)
+        force, over = model_force(robot, y, motion, physics=WITHOUT_FRICTION), 1.0
+        for value, limit in zip(force, k["limit"], strict=True):
+            over = maximum(over, divide(absolute(value), limit))
+        return np.asarray(divide(1.0, over) * force)
+
+    braked = scaled(-k["halt_brake"][0] * twist_from_rates(J, rate))
+    damped = limit_forces(scaled(np.zeros(n)) - k["halt_damping"] * rate, k["limit"])
+    # Rounding of the scale is beyond no limit.
+    return select(minimum(followed, finite_force(braked)), limit_forces(braked, k["limit"]), damped)
