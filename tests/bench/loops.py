@@ -44,8 +44,7 @@ _COUNTS, _DURATION, _POINTS = 8192, 3.0, 9
 LIMITS = {"fivebar": (6.0, 25.0), "delta": (25.0, 15.0), "hexapod": (600.0, 1.5)}
 # Samples from one determinant to the next.
 _EVERY = 5
-# How far readings may be from the desired motion, rad or m; five times as far for a law without a model, which
-# sags at its start.
+# How far readings may be from the desired motion, rad or m; five times as far for a law without a model.
 FOLLOWING = {"fivebar": 0.05, "delta": 0.05, "hexapod": 0.01}
 # From here on something is wrong, and how long it is watched, s.
 EVENT, _WATCHED = 0.6, 0.5

@@ -280,8 +280,7 @@ class Safeguarded(ControlLaw):
         """The readings, of which wild ones are missing if they are bridged."""
         if self.guards.on_glitch != "bridge":
             return q
-        seen = {name: part for name, part in z.items() if name != "latest"}
-        tame = _compare_readings(robot, seen, q, k).tame
+        tame = _compare_readings(robot, z, q, k).tame
         return pack([where(sign, value, MISSING) for sign, value in zip(tame, q, strict=True)])
 
     def further_checks(
@@ -319,7 +318,7 @@ class Safeguarded(ControlLaw):
         if "reading" not in z:
             return step._replace(memory=memory)
         k, counts = sample.k, [presence_sign(value) for value in sample.screened]
-        tame, rates, leapt = _compare_readings(robot, z, sample.q, k)
+        tame, rates, leapt = _compare_readings(robot, z, sample.q, k, stopped)
         counts = [where(stopped, after, now) for after, now in zip(tame, counts, strict=True)]
         memory["reading"] = pack(
             [where(sign, *pair) for sign, *pair in zip(counts, sample.q, z["reading"], strict=True)]
@@ -399,8 +398,10 @@ class _Compared(NamedTuple):
     leapt: Scalar
 
 
-def _compare_readings(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> _Compared:
-    """The readings q (actuators,) against those that counted last and, for a stop, those of the last sample.
+def _compare_readings(
+    robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array], stopped: Scalar = 0.0
+) -> _Compared:
+    """The readings q (actuators,) against those that counted last, and after a stop those of the last sample.
 
     Those may be far from what counted: a zero that was lost is wild once.
     """
@@ -421,7 +422,8 @@ def _compare_readings(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, 
     if "latest" not in z:
         return _Compared(tame, rates, -1.0)
     latest, latest_rates = compare(z["latest"], [1.0] * count)
-    near = [minimum(sign, presence_sign(value)) for sign, value in zip(latest, z["latest"], strict=True)]
+    there = [where(stopped, presence_sign(value), -1.0) for value in z["latest"]]
+    near = [minimum(*signs) for signs in zip(latest, there, strict=True)]
     leapt = [minimum(sign, -counted) for sign, counted in zip(near, tame, strict=True)]
     return _Compared(
         [maximum(*signs) for signs in zip(tame, near, strict=True)],
