@@ -183,7 +183,7 @@ class Safeguarded(ControlLaw):
     def memory(self, robot: Robot) -> VectorLayout:
         """That of the law, last readings, and what a stop begins with."""
         m, mechanism = len(robot.actuators), mechanism_of(robot)
-        parts = {}
+        parts: dict[str, int] = {}
         if self.guards != Safeguards(singularity=self.guards.singularity):
             parts |= {"reading": m, "age": m}
         if self._halts:
