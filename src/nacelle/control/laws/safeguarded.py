@@ -478,7 +478,7 @@ def _halting_force(
     n = robot.motion.n
     J = np.asarray(inverse_jacobian(robot, x, y)["J"])
 
-    def scaled(a: Array) -> Array:
+    def scale_force(a: Array) -> Array:
         """Forces of an acceleration from rest, scaled until each is within the limit of its drive."""
         motion = DesiredMotion(x, np.zeros(n), a)
         force, over = model_force(robot, y, motion, physics=WITHOUT_FRICTION), 1.0
@@ -486,7 +486,7 @@ def _halting_force(
             over = maximum(over, divide(absolute(value), limit))
         return np.asarray(divide(1.0, over) * force)
 
-    braked = scaled(-k["halt_brake"][0] * twist_from_rates(J, rate))
-    damped = limit_forces(scaled(np.zeros(n)) - k["halt_damping"] * rate, k["limit"])
+    braked = scale_force(-k["halt_brake"][0] * twist_from_rates(J, rate))
+    damped = limit_forces(scale_force(np.zeros(n)) - k["halt_damping"] * rate, k["limit"])
     # Rounding of the scale is beyond no limit.
     return select(minimum(followed, finite_force(braked)), limit_forces(braked, k["limit"]), damped)
