@@ -1,5 +1,5 @@
 from nacelle.calibration.calibration import Calibration as Calibration, calibrate as calibrate
-from nacelle.calibration.campaign_file import read_campaign as read_campaign, with_loads as with_loads
+from nacelle.calibration.campaign_file import read_campaign as read_campaign
 from nacelle.calibration.devices import (
     Distance as Distance,
     Edges as Edges,

@@ -34,6 +34,7 @@ from nacelle.calibration.poses import (
     drawn_poses,
     opening_parameters,
     platform_rates,
+    with_loads,
     without_rigid_motion,
 )
 from nacelle.distribution import __version__
@@ -43,7 +44,9 @@ from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
 
 # Singular values below this part of the largest are no information.
-_RANK = 1e-9
+_RANK = 1e-12
+# A parameter with a smaller part in what nothing shows, in tolerances, is determined.
+_PART = 1e-4
 # Probabilities below which a sum of squares, and a cause, is beyond chance.
 _POOR, _CAUSE = 1e-4, 1e-4
 _WORKSPACE = 200
@@ -77,6 +80,28 @@ class Cause(NamedTuple):
     explained: float
 
 
+class Information(NamedTuple):
+    """What data say of parameters.
+
+    Attributes:
+        values: singular values s (P,) of the rows, parameters in tolerances.
+        directions: the right singular vectors (P, P), a row each.
+    """
+
+    values: Array
+    directions: Array
+
+    @property
+    def rank(self) -> int:
+        """How many directions of the parameters the data show."""
+        return int(np.sum(self.values > _RANK * self.values[0]))
+
+    def unidentified(self, parameters: Sequence[Parameter]) -> tuple[str, ...]:
+        """Names of parameters in a combination that nothing shows."""
+        null = np.linalg.norm(self.directions[self.rank :], axis=0)
+        return tuple(item.name for item, part in zip(parameters, null, strict=True) if part > _PART)
+
+
 class Validation(NamedTuple):
     """Poses left out of the fit: root mean squares of their whitened residuals before and after."""
 
@@ -95,8 +120,7 @@ class Calibration:
         parameters: what was estimated, of the machine and of the devices.
         values: their values, SI (P,).
         covariance: of their errors (P, P).
-        information: singular values s (P,) of the scaled rows.
-        directions: the right singular vectors (P, P), a row each.
+        information: what the data say of the parameters.
         chi_square: sum of the squared residuals.
         degrees: of its freedom.
         outliers: what was left out: (sample, encoder or device).
@@ -113,8 +137,7 @@ class Calibration:
     parameters: tuple[Parameter, ...]
     values: Array
     covariance: Array
-    information: Array
-    directions: Array
+    information: Information
     chi_square: float
     degrees: int
     outliers: tuple[tuple[int, str], ...]
@@ -136,25 +159,20 @@ class Calibration:
         tolerance = np.array([item.tolerance for item in self.parameters])
         return np.asarray(np.clip(1.0 - (self.deviations / tolerance) ** 2, 0.0, 1.0))
 
-    @cached_property
+    @property
     def rank(self) -> int:
         """How many directions of the parameters the data show."""
-        return int(np.sum(self.information > _RANK * self.information[0]))
+        return self.information.rank
 
     @cached_property
     def unidentified(self) -> tuple[str, ...]:
         """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
-        null = self.directions[self.rank :]
-        return tuple(
-            item.name
-            for item, column in zip(self.parameters, null.T, strict=True)
-            if np.linalg.norm(column) > 1e-6
-        )
+        return self.information.unidentified(self.parameters)
 
     @cached_property
     def combinations(self) -> tuple[str, ...]:
         """Changes of the parameters that nothing measured shows, the pivot first."""
-        null = self.directions[self.rank :].copy()
+        null = self.information.directions[self.rank :].copy()
         tolerance = np.array([item.tolerance for item in self.parameters])
         pivots = []
         for row in range(len(null)):
@@ -338,6 +356,7 @@ def calibrate(
     )
     located, findings = choose_branches(locate_devices(campaign))
     findings += check_agreement(located)
+    located = with_loads(located, estimated)
     system = System(located, estimated)
     optimum = fit(system, robust=robust)
     result = _result(system, optimum)
@@ -359,13 +378,19 @@ def covariance_of(system: System, optimum: Optimum) -> Array:
     )
 
 
-def _result(system: System, optimum: Optimum) -> Calibration:
-    campaign, values = system.campaign, optimum.point.values
+def information_of(system: System, optimum: Optimum) -> Information:
+    """The singular values and directions of J T."""
     J = optimum.reduced.J * system.tolerance
     _, s, directions = np.linalg.svd(
         np.concatenate([J, np.zeros((system.count, system.count))]), full_matrices=False
     )
-    C = covariance_of(system, optimum)
+    return Information(s, directions)
+
+
+def _result(system: System, optimum: Optimum) -> Calibration:
+    campaign, values = system.campaign, optimum.point.values
+    information = information_of(system, optimum)
+    s, C = information.values, covariance_of(system, optimum)
     kept = optimum.weights > 0.0
     left_out = sorted(
         {
@@ -380,8 +405,7 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         parameters=system.parameters,
         values=values,
         covariance=C,
-        information=s,
-        directions=directions,
+        information=information,
         chi_square=float(np.sum(optimum.reduced.r**2)),
         degrees=optimum.reduced.degrees - round(float(np.sum(s**2 / (1.0 + s**2)))),
         outliers=tuple(left_out),
@@ -466,13 +490,13 @@ def other_causes(system: System, optimum: Optimum) -> list[Cause]:
     """What outside the model would explain the residuals, best first."""
     from scipy.special import fdtrc
 
-    campaign = system.campaign
+    campaign = with_loads(system.campaign)
     known = {item.name for item in system.parameters}
     candidates = [
         item for item in known_parameters(campaign.robot, campaign.encoders) if item.name not in known
     ]
     opening = opening_parameters(campaign.robot, candidates)
-    loaded = campaign.forces is not None and campaign.pulls is not None and campaign.pulls.size > 0
+    loaded = campaign.forces is not None
     candidates = [
         item
         for item in candidates

@@ -27,11 +27,9 @@ from pydantic import Field, model_validator
 from nacelle.calibration.devices import Device, Distance, Pairs, Target, Tool, Tracker
 from nacelle.calibration.fit import Campaign
 from nacelle.calibration.parameters import AXES, Encoder, encoders_of
-from nacelle.calibration.poses import loads_at, sag_of
 from nacelle.control.vision.camera_file import CameraFile, CameraSpec
 from nacelle.control.yaml_input import read_specification
 from nacelle.errors import CalibrationError, DescriptionError, Problem, TableError, did_you_mean
-from nacelle.kinematics.forward import forward_kinematics
 from nacelle.model.description.fields import (
     Angle,
     Angles3,
@@ -218,21 +216,7 @@ def _campaign(robot: Robot, spec: CampaignSpec, tree: Source, table: Table | Non
     if guess is not None and not np.all(np.isfinite(guess)):
         guess = None
     pairs = () if spec.pairs is None else (_pairs(robot, spec.pairs, tree, folder, count),)
-    campaign = Campaign(robot, readings, encoders, tuple(filled), pairs, guess=guess)
-    return with_loads(campaign) if count else campaign
-
-
-def with_loads(campaign: Campaign) -> Campaign:
-    """The campaign with static loads and sag at its samples, where the robot has mass."""
-    robot = campaign.robot
-    drives = campaign.readings[:, : len(robot.actuators)]
-    if not np.all(np.isfinite(drives)) or all(body.massless for body in robot.bodies):
-        return campaign
-    x = forward_kinematics(robot, drives, campaign.guess).x
-    if not np.all(np.isfinite(x)):
-        return campaign
-    forces, pulls = loads_at(robot, x)
-    return replace(campaign, forces=forces, pulls=pulls, sag=sag_of(robot, x))
+    return Campaign(robot, readings, encoders, tuple(filled), pairs, guess=guess)
 
 
 def _is_angle(robot: Robot, encoder: Encoder) -> bool:

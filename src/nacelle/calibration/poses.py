@@ -13,8 +13,9 @@ workspace, falls (the largest of L_w I^-1 L_w^T), after a start that adds the be
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.reactions import joint_reactions
 from nacelle.elastic.linear.statics import static_deflection
 from nacelle.errors import CalibrationError
+from nacelle.kinematics.forward import forward_kinematics
 from nacelle.kinematics.pose_input import displace_pose, reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
@@ -79,10 +81,42 @@ def loads_at(robot: Robot, x: Array) -> tuple[Array, Array]:
 
 
 def sag_of(robot: Robot, x: Array) -> Array:
-    """Displacement (S, 6) of the platform by flexible links under gravity and payload; zero without such."""
+    """Displacement (S, 6) of the platform by flexible links under gravity and payload; zero without such.
+
+    That by flexible drives is in their coordinates (`Geometry.coordinates`): here they are rigid.
+    """
     if not any(body.section for body in robot.bodies):
         return np.zeros((len(x), 6))
-    return np.asarray(static_deflection(robot, x, nonlinear=False).displacement())
+    rigid = tuple(dataclasses.replace(joint, drive_stiffness=0.0) for joint in robot.joints)
+    links = dataclasses.replace(robot, joints=rigid)
+    return np.asarray(static_deflection(links, x, nonlinear=False).displacement())
+
+
+def with_loads(campaign: Campaign, parameters: Sequence[Parameter] | None = None) -> Campaign:
+    """The campaign with static loads and sag at its samples.
+
+    Only where the description or `parameters` depend on them, or wherever the robot has mass if None.
+    """
+    robot = campaign.robot
+    drives = campaign.readings[:, : len(robot.actuators)]
+    if campaign.forces is not None or all(body.massless for body in robot.bodies):
+        return campaign
+    if parameters is not None and not (
+        depends_on_load(robot, parameters) or any(body.section for body in robot.bodies)
+    ):
+        return campaign
+    x = forward_kinematics(robot, drives, campaign.guess).x
+    if not np.all(np.isfinite(x)):
+        return campaign
+    forces, pulls = loads_at(robot, x)
+    return replace(campaign, forces=forces, pulls=pulls, sag=sag_of(robot, x))
+
+
+def depends_on_load(robot: Robot, parameters: Sequence[Parameter]) -> bool:
+    """Whether coordinates or lengths follow the static load: flexible drives, compliance, stretch."""
+    return any(item.kind in ("compliance", "stretch") for item in parameters) or any(
+        joint.drive_stiffness for joint in robot.joints
+    )
 
 
 def platform_rates(
@@ -121,8 +155,7 @@ def held_rates(now: Linearised, states: States, drives: Sequence[Encoder], rates
 
 def loads_if_needed(robot: Robot, x: Array, parameters: Sequence[Parameter]) -> tuple[Array, Array]:
     """Static loads where parameters or the description depend on them; else none."""
-    needed = any(item.kind in ("compliance", "stretch") for item in parameters)
-    if needed or any(joint.drive_stiffness for joint in robot.joints):
+    if depends_on_load(robot, parameters):
         return loads_at(robot, x)
     return np.zeros((len(x), 0)), np.zeros((len(x), 0))
 
@@ -237,7 +270,7 @@ def plan_poses(
         raise CalibrationError(
             f"{robot.name}: {len(x)} of {total} poses are within what the device allows: {count} are wanted"
         )
-    system = System(blank_campaign(campaign, x), estimated)
+    system = System(with_loads(blank_campaign(campaign, x), estimated), estimated)
     informations = _informations(system, x)
     at = drawn_poses(robot, _WORKSPACE, seed=3)
     L = (
@@ -302,7 +335,8 @@ def _random_information(
     x = (x if allowed is None else x[np.asarray(allowed(x), dtype=bool)])[:count]
     if len(x) < count:
         return None
-    return np.asarray(_informations(System(blank_campaign(campaign, x), estimated), x).sum(axis=0))
+    blank = with_loads(blank_campaign(campaign, x), estimated)
+    return np.asarray(_informations(System(blank, estimated), x).sum(axis=0))
 
 
 def _informations(system: System, x: Array) -> Array:
@@ -347,7 +381,6 @@ def blank_campaign(campaign: Campaign, x: Array) -> Campaign:
         np.concatenate([inverse.q, extra], axis=1),
         campaign.encoders,
         devices,
-        forces=None if campaign.forces is None else loads_at(campaign.robot, x)[0],
         guess=x,
     )
 
