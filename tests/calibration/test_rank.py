@@ -190,7 +190,7 @@ def check(
     values = rng.normal(size=len(parameters)) * [one.tolerance for one in parameters]
     system = System(locate_devices(simulate_campaign(blank, parameters, values, rng)), parameters)
     optimum = fit(system, robust=False)
-    reported = {*information_of(system, optimum).unidentified(system.parameters)}
+    reported = {*information_of(system, optimum).unidentified_names(system.parameters)}
     campaign, states = system.campaign, optimum.point.states
     forces = np.zeros(campaign.readings.shape) if campaign.forces is None else campaign.forces
     with mpmath.workdps(DIGITS):
