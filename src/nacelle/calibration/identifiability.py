@@ -28,7 +28,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array
 
 # Singular values below this part of the largest are no information.
-RANK = 1e-12
+RANK = 1e-13
 # A parameter with a smaller part in what nothing shows, in tolerances, is determined.
 _PART = 1e-4
 # Entries of a combination below this part of its largest are left out of its text.
