@@ -434,8 +434,8 @@ def _description_numbers(nominal: Robot, machine: Robot) -> FirmwareSettings:
     optimum = minimise(system, system.start(), np.ones(system.present.shape))
     values = optimum.point.values
     q, _ = system.geometry.coordinates(readings, values)
-    axes = [item.axis for item in encoders]
-    states, reached = system.loops.hold(system.geometry.vector(values), axes, q, optimum.point.states)
+    held = [item.axis for item in encoders]
+    states, reached = system.loops.hold(system.geometry.vector(values), held, q, optimum.point.states)
     off = np.linalg.norm(states.platform[:, :3] - seen.p[good, PLATFORM], axis=1)[reached]
     believed = system.geometry.machine(values)
     names, vector = nominal.numbers.names("geometry"), nominal.numbers.vector("geometry")

@@ -237,7 +237,7 @@ def simulate_calibrations(
     tolerance = np.array([item.tolerance for item in everything])
     count, true_count = len(estimated), len(estimated) + len(hidden)
     workspace = Workspace(campaign, drawn_poses(robot, _WORKSPACE, seed=4), everything[:true_count])
-    described = workspace.poses(np.zeros(true_count))
+    nominal = workspace.poses(np.zeros(true_count))
     errors: list[tuple[PoseErrors, PoseErrors]] = []
     chi, unidentified, failed = [], [], []
     hits = total = 0
@@ -259,7 +259,7 @@ def simulate_calibrations(
         solution = optimum.point.values[:count]
         true = workspace.poses(values[:true_count])
         calibrated = workspace.poses(np.concatenate([solution, np.zeros(len(hidden))]))
-        errors.append((workspace.errors(true, described), workspace.errors(true, calibrated)))
+        errors.append((workspace.errors(true, nominal), workspace.errors(true, calibrated)))
         degrees = max(optimum.reduced.degrees - system.count, 1)
         chi.append(float(np.sqrt(np.sum(optimum.reduced.r**2) / degrees)))
         results = [item for item in system.parameters if item.kind != "place"]
@@ -329,8 +329,8 @@ class Workspace:
         if not self._is_placed:
             frame, _ = best_frame(true.p[good], p)
             R, p = frame.R @ R, p @ frame.R.T + frame.p
-        turned = quat_log(quat_from_matrices(R @ np.swapaxes(true.R[good], 1, 2)))
+        angles = quat_log(quat_from_matrices(R @ np.swapaxes(true.R[good], 1, 2)))
         position, rotation = (
-            float(np.sqrt(np.mean(np.sum(off**2, axis=1)))) for off in (p - true.p[good], turned)
+            float(np.sqrt(np.mean(np.sum(off**2, axis=1)))) for off in (p - true.p[good], angles)
         )
         return PoseErrors(position, rotation)
