@@ -1,14 +1,15 @@
 """Calibration: `python benchmarks/calibration.py [--klipper FOLDER] [--machines N]`.
 
 Against Klipper: machines of a linear Delta are drawn at random within tolerances: towers off the circle and
-tilted, rods of a pair unequal in length, ball joints off their places on carriages and effector, endstops. A
-probe measures the bed's height at Klipper's points; then distances on Klipper's printed artefact, too. Both
-calibrate from the same numbers: Klipper's own `calculate_params` with its coordinate descent, unchanged (its
-`delta.py`, `delta_calibrate.py` and `mathutil.py` in FOLDER), and nacelle with these tolerances; then again
-on machines that deviate only in what Klipper's model has: places of towers, a length of rods and an endstop for
-each. Errors over the bed, root mean squares over points and machines, in z, and in x and y in the base that
-fits best: a probe cannot tell where the machine stands on the bed. The bound is what the data say of machines
-so drawn: trace(L C L^T) over the bed, C = (J^T J + T^-2)^-1, L the nozzle by the parameters.
+tilted, rods of a pair unequal in length, ball joints off their places on carriages and effector, endstops.
+A probe measures the bed's height at Klipper's points; then distances on Klipper's printed artefact, too.
+Both calibrate from the same numbers: Klipper's own `calculate_params` with its coordinate descent,
+unchanged (its `delta.py`, `delta_calibrate.py` and `mathutil.py` in FOLDER), and nacelle with these
+tolerances; then again on machines that deviate only in what Klipper's model has: places of towers, a length
+of rods and an endstop for each. Errors over the bed, root mean squares over points and machines, in z, and
+in x and y in the base that fits best: a probe cannot tell where the machine stands on the bed. The bound is
+what the data say of machines so drawn: trace(L C L^T) over the bed, C = (J^T J + T^-2)^-1, L the nozzle by
+the parameters.
 
 Against SciPy: a hexapod with 42 parameters at 100 poses of a tracker, once by nacelle, once by
 `scipy.optimize.least_squares` with finite differences over the same parameters and residuals, forward
