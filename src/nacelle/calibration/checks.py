@@ -163,13 +163,17 @@ def _nominal_points(campaign: Campaign, tool: Tool) -> Array:
 
 
 def _locate(campaign: Campaign, device: Tracker) -> Tracker:
-    if not {"x", "y", "z"} <= {*device.coordinates}:
+    """The tracker where its positions fit best; of a plane robot two coordinates will do, in its plane."""
+    present = [axis in device.coordinates for axis in AXES[:3]]
+    points, measured = _nominal_points(campaign, device.tool), np.zeros((campaign.count, 3))
+    normal = plane_normal(campaign.robot) if sum(present) == 2 else None
+    if not all(present) and normal is None:
         raise CalibrationError(
             f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base "
             "(position, orientation) with a tolerance, such as tolerance: {z: 5 mm, rx: 1 deg, ry: 1 deg}"
         )
-    columns = [device.coordinates.index(axis) for axis in AXES[:3]]
-    measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
+    for k in np.flatnonzero(present):
+        measured[:, k] = device.values[:, device.coordinates.index(AXES[k])]
     good = np.all(np.isfinite(measured), axis=1)
     if np.sum(good) < FEWEST:
         raise CalibrationError(f"{device.name} has {int(np.sum(good))} positions: too few to find its frame")
@@ -181,9 +185,15 @@ def _locate(campaign: Campaign, device: Tracker) -> Tracker:
         # A platform that only turns: rotations tell how the device stands.
         R = _nominal_bodies(campaign)["R"][good, device.tool.body][finite]
         seen = np.stack([rotation_vector(vector) for vector in vectors[finite]])
-        turn = nearest_rotation(R @ np.swapaxes(seen, 1, 2))
-        frame = Pose(turn, np.median(points[good] - measured[good] @ turn.T, axis=0))
-    return replace(device, frame=frame).within(campaign.robot.size)
+        rotation = nearest_rotation(R @ np.swapaxes(seen, 1, 2))
+        frame = Pose(rotation, np.median(points[good] - measured[good] @ rotation.T, axis=0))
+    located = replace(device, frame=frame).within(campaign.robot.size)
+    if all(present) or normal is None:
+        return located
+    # In the plane it may move and rotate; out of it nothing that it measures would change to first order.
+    across = np.where(np.abs(normal) < _FLAT, 0.0, np.abs(normal))
+    free = np.concatenate([np.sqrt(1.0 - np.minimum(across, 1.0) ** 2), across])
+    return replace(located, tolerance=tuple((np.array(located.tolerance) * free).tolist()))
 
 
 def nearest_rotation(rotations: Array) -> Array:
@@ -256,18 +266,18 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     moves = robust[0] > _FLAT * campaign.robot.size
     ratio = robust[1] / robust[0] if moves else 1.0
     unit = next((name for factor, name in _UNITS.items() if 0.7 < ratio / factor < 1.4), "")
-    said = f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves"
+    message = f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves"
     if unit:
-        raise CalibrationError(f"{said}: they are {unit}, write the unit")
+        raise CalibrationError(f"{message}: they are {unit}, write the unit")
     flat = spreads[0][2] < _FLAT * spreads[0][0]
-    if flat and moves and not robot_moves_in_plane(campaign.robot):
+    if flat and moves and plane_normal(campaign.robot) is None:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))
     located, as_given = best_frame(points[good], measured[good])
-    other = _better_reading(campaign, device, points, measured, _Fit(as_given, flat))
-    if other:
-        raise CalibrationError(other)
+    better = _better_reading(campaign, device, points, measured, _Fit(as_given, flat))
+    if better:
+        raise CalibrationError(better)
     if not 0.5 < ratio < 2.0:
-        raise CalibrationError(f"{said}: check units, and the order of columns")
+        raise CalibrationError(f"{message}: check units, and the order of columns")
     off = np.linalg.norm(located.p - device.frame.p)
     if (
         moves
@@ -282,11 +292,11 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     return findings
 
 
-def robot_moves_in_plane(robot: Robot) -> bool:
-    """Whether the platform can only move in a plane."""
+def plane_normal(robot: Robot) -> Array | None:
+    """The normal (3,) of the plane in which the platform moves; None if it moves in space."""
     points = inverse_kinematics(robot, drawn_poses(robot, 8), limits=False).bodies.p[:, PLATFORM]
-    s = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    return bool(s[2] < 1e-9 * s[0])
+    _, s, axes = np.linalg.svd(points - points.mean(axis=0))
+    return np.asarray(axes[2]) if s[2] < 1e-9 * s[0] else None
 
 
 class _Fit(NamedTuple):
@@ -317,12 +327,12 @@ def _better_reading(
                 continue
             trials.append((best_frame(there[good], measured[good])[1], text))
         for shift, word in ((1, "late"), (-1, "early")):
-            moved = np.roll(measured, -shift, axis=0)[max(-shift, 0) : len(measured) - max(shift, 0)]
+            later = np.roll(measured, -shift, axis=0)[max(-shift, 0) : len(measured) - max(shift, 0)]
             there = points[max(-shift, 0) : len(measured) - max(shift, 0)]
-            both = np.all(np.isfinite(moved), axis=1)
+            both = np.all(np.isfinite(later), axis=1)
             if np.sum(both) > FEWEST:
                 text = f"{device.name} is a sample {word} against the drives"
-                trials.append((best_frame(there[both], moved[both])[1], text))
+                trials.append((best_frame(there[both], later[both])[1], text))
     best = min((left for left, _ in trials), default=np.inf)
     if best > _BETTER * as_given.left:
         return ""
@@ -336,12 +346,12 @@ def _other_readings(campaign: Campaign) -> Iterator[tuple[str, Array]]:
     count = len(campaign.robot.actuators)
     names = [encoder.name for encoder in campaign.encoders[:count]]
 
-    def ordered(order: list[int]) -> Array:
+    def in_order(order: list[int]) -> Array:
         readings = campaign.readings.copy()
         readings[:, :count] = readings[:, order]
         return readings
 
-    def signed(signs: Array) -> Array:
+    def with_signs(signs: Array) -> Array:
         readings = campaign.readings.copy()
         readings[:, :count] *= signs
         return readings
@@ -349,13 +359,13 @@ def _other_readings(campaign: Campaign) -> Iterator[tuple[str, Array]]:
     every = list(range(count))
     for i, j in itertools.combinations(every, 2):
         order = [{i: j, j: i}.get(k, k) for k in every]
-        yield f"{names[i]} and {names[j]} are swapped", ordered(order)
+        yield f"{names[i]} and {names[j]} are swapped", in_order(order)
     for shift in range(1, count if count > 2 else 1):
         order = every[shift:] + every[:shift]
-        yield f"the drives are shifted: {names[order[0]]} is first", ordered(order)
+        yield f"the drives are shifted: {names[order[0]]} is first", in_order(order)
     for k in every:
-        yield f"{names[k]} is reversed", signed(np.where(np.arange(count) == k, -1.0, 1.0))
-    yield "all drives are reversed", signed(np.full(count, -1.0))
+        yield f"{names[k]} is reversed", with_signs(np.where(np.arange(count) == k, -1.0, 1.0))
+    yield "all drives are reversed", with_signs(np.full(count, -1.0))
 
 
 def _check_rotations(campaign: Campaign, device: Tracker) -> None:
