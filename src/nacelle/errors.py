@@ -203,6 +203,20 @@ class UnderactuatedError(KinematicsError):
         super().__init__(message)
 
 
+class RestLimitError(KinematicsError):
+    """A limit cannot be kept on a path even at rest, so that no timing keeps it.
+
+    Attributes:
+        limit: what is limited and of whom: ("force", "left").
+        s: parameter along the path.
+    """
+
+    def __init__(self, message: str, limit: tuple[str, str], s: float) -> None:
+        """Keep limit and parameter with the message."""
+        self.limit, self.s = limit, s
+        super().__init__(message)
+
+
 class BucklingError(KinematicsError):
     """A flexible robot buckles under its load: it has no stable equilibrium near its rigid pose.
 
