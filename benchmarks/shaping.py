@@ -2,11 +2,11 @@
 
     python benchmarks/shaping.py [ROBOT ...] [--exudyn]
 
-Each robot moves along one line in one given time. Amplitudes of the platform after the stop are measured on the
-elastic plant (nonlinear, with friction and gravity), over one second. "zv" and "zvd" are the best of all fixed
-frequencies and of four laws that they shape: searched with the linear model, then on the plant. "zv, pose" and "zvd,
-pose" follow the first frequency along the path. With --exudyn the same motions run in Exudyn as well, with beams of
-finite elements, without friction. Nothing is asserted.
+Each robot moves along one line in one given time. Amplitudes of the platform after the stop are measured on
+the elastic plant (nonlinear, with friction and gravity), over one second. "zv" and "zvd" are the best of
+all fixed frequencies and of four laws that they shape: searched with the linear model, then on the plant.
+"zv, pose" and "zvd, pose" follow the first frequency along the path. With --exudyn the same motions run in
+Exudyn as well, with beams of finite elements, without friction. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ def main() -> None:
                 for load in nacelle.size_motors(robot, motion, rate=2000.0).loads
             )
             print(
-                f"| {key} | {1e3 * left[key]:.4f} | {left[key] / left['modes']:.1f} | {use:.2f} | {notes[key]} |",
+                f"| {key} | {1e3 * left[key]:.4f} | {left[key] / left['modes']:.1f} | {use:.2f} "
+                f"| {notes[key]} |",
                 flush=True,
             )
         if chosen.exudyn:

@@ -34,10 +34,12 @@ def model() -> PathVibration:
 
 
 def test_frequencies_are_those_of_poses() -> None:
-    places = [0, len(model().s) // 2, -1]
-    x = model().path(model().s[places]).x
-    modes = nacelle.elastic.natural_frequencies(model().robot, x, modes=6)
-    np.testing.assert_allclose(model().frequencies[places, :6], modes.frequencies, rtol=1e-6)
+    robot = library_robot("prrrp")  # without gravity, which changes stiffness
+    line = Line([0.3, 0.264575131106459], [0.25, 0.38], motion=robot.motion, duration=1.0)
+    made = PathVibration(robot, Path(line))
+    places = [0, len(made.s) // 2, -1]
+    modes = nacelle.elastic.natural_frequencies(robot, made.path(made.s[places]).x, modes=5)
+    np.testing.assert_allclose(made.frequencies[places, :5], modes.frequencies, rtol=1e-6)
 
 
 def test_slopes_of_the_residual() -> None:
@@ -99,12 +101,12 @@ def test_other_robots(name: str) -> None:
 
 def test_errors() -> None:
     robot = model().robot
-    with pytest.raises(KinematicsError, match="did you mean 'zvd'|known: |zvd"):
+    with pytest.raises(KinematicsError, match="did you mean"):
         shape_motion(robot, model().path, 0.2, shaper="zdv")
-    with pytest.raises(KinematicsError, match="no link|flexible"):
+    with pytest.raises(KinematicsError, match="flexible"):
         shape_motion(library_robot("fivebar"), model().path, 0.2)
+    there = Line(START, END, motion=robot.motion, duration=1.0)
     with pytest.raises(KinematicsError, match="stops at"):
-        there = Line(START, END, motion=robot.motion, duration=1.0)
         shape_motion(robot, there.then(there.reverse()), 0.4)
     with pytest.raises(KinematicsError, match="motion"):
         shape_motion(robot, Line([0.0] * 3, [0.1] * 3, motion="xyz", duration=1.0), 0.4)

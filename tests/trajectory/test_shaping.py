@@ -1,4 +1,4 @@
-"""Shapers leave no residual vibration of an oscillator, integrated apart from them, and laws are consistent."""
+"""Shapers leave no vibration of an oscillator that is integrated apart from them; laws are consistent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nacelle.trajectory.timing import BangBang, Quintic, Timing
 
 
 def left_after(law: Timing, w: float, zeta: float = 0.0) -> float:
-    """|integral of s'' exp((zeta + i sqrt(1 - zeta^2)) w t)|: amplitude of z'' + 2 zeta w z' + w^2 z = -s'' after it."""
+    """Amplitude of z'' + 2 zeta w z' + w^2 z = -s'' after it: |integral of s'' exp(pole t)|."""
     nodes, weights = np.polynomial.legendre.leggauss(40)
     ends = np.unique(law.knots)
     half = 0.5 * np.diff(ends)
@@ -35,7 +35,7 @@ def test_residuals_at_the_frequency_and_near_it(zeta: float) -> None:
     assert residuals["zv"] < 1e-9
     assert residuals["zvd"] < 1e-9
     assert 0.02 < residuals["ei"] < 0.06
-    # A ZVD shaper has no first derivative by the frequency: a tenth of the error, a hundredth of the residual.
+    # A ZVD shaper has no first derivative by the frequency: a tenth of the error, a hundredth is left.
     near = [left_after(laws["zvd"], w * (1.0 + e), zeta) for e in (0.02, 0.002)]
     assert near[1] < 0.02 * near[0]
     near = [left_after(laws["zv"], w * (1.0 + e), zeta) for e in (0.02, 0.002)]
@@ -113,7 +113,9 @@ def test_spline_rests_at_its_ends() -> None:
 
 def test_timing_of_a_motion_along_a_path() -> None:
     path = Path(Line([0.0, 0.0, 0.0], [0.2, 0.0, 0.0], motion="xyz", duration=1.0))
-    motion = AlongPath(path, np.linspace(0.0, path.length, 5), np.array([0.0, 1.0, 2.0, 1.0, 0.0]), np.zeros(4))
+    motion = AlongPath(
+        path, np.linspace(0.0, path.length, 5), np.array([0.0, 1.0, 2.0, 1.0, 0.0]), np.zeros(4)
+    )
     t = np.linspace(0.0, motion.duration, 9)[1:-1]
     np.testing.assert_allclose(Retimed(path, PathTiming(motion))(t).v, motion(t).v, atol=1e-12)
 

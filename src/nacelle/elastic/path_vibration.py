@@ -1,34 +1,36 @@
 """Vibration along a path: the linear model of a robot with flexible links about its rigid motion x(s(t)).
 
-The drives follow the path exactly, as position control does. About the undeformed robot at s the other independent
-rates (`forms`) differ by eta, and their positions by delta:
+The drives follow the path exactly, as position control does. About the undeformed robot at s the other
+independent rates (`forms`) differ by eta, and their positions by delta:
 
     delta' = eta
     eta'   = (J + s'' J_a + s'^2 J_b) delta + (C + s' G) eta + a s'' + b s'^2 + f s' + k + g
 
-J = -M^-1 K, its eigenvalues -w^2 the vibrations with the drives held; J_a and J_b the stiffness due to inertial
-loads; C the damping of beams; G Coriolis' terms, by which the moving pose changes amplitudes; a, b and g what
-inertia, curvature and weight excite, f and k what viscous and dry friction of the joints do. All are functions of s alone and come from the inverse model i(p, y, q'') of
-the form, the accelerations of these rates at positions p, rates y and accelerations q'' of the drives. With y_r s'
-the rates of the rigid robot, q_s and q_ss the derivatives of its drives by s,
+J = -M^-1 K, its eigenvalues -w^2 the vibrations with the drives held; J_a and J_b the stiffness due to
+inertial loads; C the damping of beams; G Coriolis' terms, by which the moving pose changes amplitudes; a, b
+and g what inertia, curvature and weight excite, f and k what viscous and dry friction of the joints do. All
+are functions of s alone and come from the inverse model i(p, y, q'') of the form, the accelerations of
+these rates at positions p, rates y and accelerations q'' of the drives. With y_r s' the rates of the rigid
+robot, q_s and q_ss the derivatives of its drives by s,
 
     g = i(p, 0, 0)                              a = i(p, 0, q_s) - g - y_r
     b = (i(p, y_r, q_ss) + i(p, -y_r, q_ss)) / 2 - g - dy_r/ds
     C e_k = (i(p, e_k, 0) - i(p, -e_k, 0)) / 2
     G e_k = (i(p, y_r + e_k, 0) - i(p, y_r - e_k, 0)) / 2 - C e_k
 
-exactly, since i is quadratic in y; J, J_a and J_b are the derivatives of g, a and b by positions, by differences.
-Friction acts as along the rigid motion, s' > 0: k and f follow from the change that it makes at two speeds.
+exactly, since i is quadratic in y; J, J_a and J_b are the derivatives of g, a and b by positions, by
+differences. Friction acts as along the rigid motion, s' > 0: k and f follow from the change that it makes
+at two speeds.
 
-A residual is what vibrates after the stop, mode by mode: with left eigenvectors l_k of J at the end, d_k the
-displacement of the platform in mode k,
+A residual is what vibrates after the stop, mode by mode: with left eigenvectors l_k of J at the end, d_k
+the displacement of the platform in mode k,
 
     r = [|d_k| l_k (delta - delta_0); |d_k| l_k eta / w_k]          delta_0 = -J^-1 g
 
 so that (r_k^2 + r_(m+k)^2)^(1/2) is the amplitude of the platform in mode k, m (rad where it only turns).
 
-The motion is integrated by the implicit midpoint rule in N steps of h, and the residual is differentiated by its
-discrete adjoint: exact derivatives of what is computed.
+The motion is integrated by the implicit midpoint rule in N steps of h, and the residual is differentiated
+by its discrete adjoint: exact derivatives of what is computed.
 """
 
 from __future__ import annotations
@@ -153,7 +155,7 @@ class PathVibration:
         self.modes = self._end_modes(right[-1])
 
     def _parts_at(self, s: Array) -> Array:
-        """[J, C, G, J_a, J_b, a, b, f, k, g] (places, n, 5 n + 5) at places on a smooth stretch of the path."""
+        """[J, C, G, J_a, J_b, a, b, f, k, g] (places, n, 5 n + 5) at places between two knots of the path."""
         robot, form, n, na = self.robot, self.form, self.n, len(self.robot.actuators)
         x, c1, c2 = self.path(_inset(s))
         w, dw = twist_from_rates(robot, x, c1, c2)
@@ -220,7 +222,7 @@ class PathVibration:
 
     @cached_property
     def end_rest(self) -> tuple[Array, Array]:
-        """Positions (size,) at rest under gravity at the end, and their derivatives by the rates (n, size)."""
+        """Positions (size,) at rest under gravity at the end, and derivatives by the rates (n, size)."""
         p = rest_positions(self.form, self.end_positions, Physics())
         rows = np.eye(self.form.n)[len(self.robot.actuators) :]
         plus, minus = (

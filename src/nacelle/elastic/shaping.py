@@ -1,26 +1,27 @@
 """Timing of a motion along a path such that a robot with flexible links does not vibrate after the stop.
 
-The path is not left: only the law s(t) changes, a B-spline of degree 5 with coefficients c, from rest to rest in a
-given time T. Of all laws the one is taken with
+The path is not left: only the law s(t) changes, a B-spline of degree 5 with coefficients c, from rest to
+rest in a given time T. Of all laws the one is taken with
 
     minimal  integral of s'''^2 dt / (that of the quintic law)  +  |r(c)|^2 / rho^2
     c_(k+1) >= c_k                                    s' >= 0: the motion never runs backwards
     |Gamma_i| <= limit,      |q_i'| <= limit          drives, at places over the motion
 
-r (2 m,) is the residual of the lowest m modes (`path_vibration`), whose frequencies and shapes follow the pose, rho a
-thousandth of what the quintic law leaves: practically r = 0, by the smoothest law. Where frequencies are not known
-better than to a part e, residuals at 1 - e and 1 + e times all frequencies count as well.
+r (2 m,) is the residual of the lowest m modes (`path_vibration`), whose frequencies and shapes follow the
+pose, rho a thousandth of what the quintic law leaves: practically r = 0, by the smoothest law. Where
+frequencies are not known better than to a part e, residuals at 1 - e and 1 + e times all frequencies count
+as well.
 
-Each step is a quadratic program, with r and the drives' use linear in c (Gauss and Newton). Then the motion is
-simulated by the elastic plant, with everything that the linear model neglects, and the difference of the two
-residuals is added to the linear one: a few such corrections leave what the plant itself would do.
+Each step is a quadratic program, with r and the drives' use linear in c (Gauss and Newton). Then the motion
+is simulated by the elastic plant, with everything that the linear model neglects, and the difference of the
+two residuals is added to the linear one: a few such corrections leave what the plant itself would do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -39,7 +40,7 @@ from nacelle.simulation.plant import Plant
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.along_path import Path
-from nacelle.trajectory.base import Trajectory, read_positive
+from nacelle.trajectory.base import Trajectory, TrajectoryError, read_positive
 from nacelle.trajectory.sampling import sample_trajectory
 from nacelle.trajectory.shaping import (
     DEGREE,
@@ -47,6 +48,7 @@ from nacelle.trajectory.shaping import (
     Retimed,
     ShapedTiming,
     SplineTiming,
+    TimedForm,
     clamped_knots,
 )
 from nacelle.trajectory.timing import Quintic, Timing, read_timing
@@ -65,6 +67,10 @@ _PENALTY = 1e4
 _PERIODS = 8.0
 # Places at which drives are watched in a step of the search, and for the result.
 _WATCHED, _DENSE = 161, 4001
+# Places at which the frequency that impulses follow is taken.
+_EVEN = 33
+# The search of the shortest duration: by which factor longer, how often, what may be left, longest, s.
+_LONGER, _ATTEMPTS, _SMALL_ENOUGH, _LONGEST = 1.1, 16, 0.02, 1e3
 # Steps of the plant, over the longest stable one.
 _STABLE = 0.7
 
@@ -116,7 +122,7 @@ def residual_vibration(
 
 
 def follow(plant: Plant, trajectory: Trajectory, after: float = 0.0) -> Simulation:
-    """Simulate a plant with prescribed accelerations of its drives along a trajectory, and at rest after it."""
+    """Simulate a plant, its drives led along a trajectory, and at rest after it."""
     robot, end = plant.robot, trajectory.duration
     poses, ask = trajectory(np.linspace(0.0, end, 5)).x, plant.suited_steps
     assert ask is not None
@@ -178,7 +184,7 @@ class ShapedMotion(HasTable):
 def shape_motion(
     robot: Robot,
     path: Path | Trajectory,
-    duration: float,
+    duration: float | None = None,
     *,
     shaper: str = "modes",
     modes: int | None = None,
@@ -192,12 +198,12 @@ def shape_motion(
     Args:
         robot: the robot, some of whose bodies have a `section` and a `material`.
         path: the path; of a trajectory its way counts, not its timing.
-        duration: of the motion from rest to rest, s.
+        duration: of the motion from rest to rest, s; about the shortest that the drives allow if None.
         shaper: "modes", the smoothest law that leaves no residual of the lowest modes; or "zv", "zvd", "ei",
-            impulses half a period apart, whose frequencies follow the pose.
-        modes: how many of the lowest modes; None: those with less than 8 periods in the duration ("modes"; a
-            smooth law excites no others), or one.
-        law: what impulses shape: "quintic", "cubic", "trapezoid", "bang-bang", or a law (its form counts).
+            impulses half a period of the lowest mode apart, whose frequency follows the pose.
+        modes: how many of the lowest modes count; None: those with less than 8 periods in the duration, since
+            a smooth law excites no others, and two at least.
+        law: what impulses shape: "quintic", "cubic", "trapezoid", "bang-bang", or a law, whose form counts.
         frequency_error: by which part frequencies may be off such that the residual stays small ("modes").
         limits: whether forces and speeds of the drives are kept ("modes").
         refine: how often at most the motion is simulated by the elastic plant and corrected ("modes").
@@ -211,41 +217,80 @@ def shape_motion(
         raise KinematicsError(f"no shaper is called {shaper!r}; {did_you_mean(shaper, ('modes', *SHAPERS))}")
     if not 0.0 <= frequency_error < 1.0:
         raise KinematicsError(f"the error of frequencies is a part from 0 to 1, got {frequency_error:g}")
-    read_positive(duration, "the duration")
-    way = path if isinstance(path, Path) else Path(path)
-    model = PathVibration(robot, way)
-    if modes is None:
-        slow = int(np.sum(model.frequencies.min(axis=0) * duration < _PERIODS))
-        modes = max(slow, 2) if shaper == "modes" else 1
-    if modes < 1:
+    if modes is not None and modes < 1:
         raise KinematicsError(f"modes={modes} must be above zero")
-    count = min(model.n, modes)
-    quintic = model.residual(model.course(Quintic(duration), duration, count), count)
-    drives = _Drives(robot, way)
-    refined = 0
-    timing: Timing
-    if shaper == "modes":
-        search = _Search(model, drives if limits else None, duration, count, frequency_error)
-        with task(f"shaping a motion of {robot.name}") as report:
-            r, refined = search.solve(max(refine, 0), report)
-        timing = search.law
-    else:
-        timing = read_timing(law, 1.0, None, None) if isinstance(law, str) else law
-        for k in range(count):
-            f, zeta = model.frequencies[:, k], float(np.mean(model.damping[:, k]))
-            even = np.interp(np.linspace(0.0, way.length, len(f)), model.s, f)
-            timing = ShapedTiming(timing, shaper, even, duration, damping=max(zeta, 0.0))
-        r = model.residual(model.course(timing, duration, count), count)
-    return ShapedMotion(
-        robot,
-        shaper,
-        Retimed(way, timing),
-        model.frequencies[:, :count],
-        model.s / way.length,
-        amplitudes(r),
-        amplitudes(quintic),
-        drives.largest_use(timing),
-        refined,
+    way = path if isinstance(path, Path) else Path(path)
+    model, drives = PathVibration(robot, way), _Drives(robot, way)
+    form = read_timing(law, 1.0, None, None) if isinstance(law, str) else law
+
+    def shape(duration: float, refine: int, report: Callable[[float], None]) -> ShapedMotion:
+        slow = int(np.sum(model.frequencies.min(axis=0) * duration < _PERIODS))
+        count = min(model.n, max(slow, 2) if modes is None else modes)
+        refined, timing = 0, form
+        if shaper == "modes":
+            search = _Search(model, drives if limits else None, duration, count, frequency_error)
+            r, refined = search.solve(refine, report)
+            timing = search.law
+        else:
+            even = np.interp(np.linspace(0.0, way.length, _EVEN), model.s, model.frequencies[:, 0])
+            damping = max(float(np.mean(model.damping[:, 0])), 0.0)
+            timing = ShapedTiming(form, shaper, even, duration, damping=damping)
+            r = model.residual(model.course(timing, duration, count), count)
+        quintic = model.residual(model.course(Quintic(duration), duration, count), count)
+        return ShapedMotion(
+            robot,
+            shaper,
+            Retimed(way, timing),
+            model.frequencies[:, :count],
+            model.s / way.length,
+            amplitudes(r),
+            amplitudes(quintic),
+            drives.largest_use(timing),
+            refined,
+        )
+
+    with task(f"shaping a motion of {robot.name}") as report:
+        if duration is None:
+            duration = _shortest(drives, form, lambda T: shape(T, 0, lambda _: None))
+        return shape(read_positive(duration, "the duration"), max(refine, 0), report)
+
+
+class _TooWeakError(KinematicsError):
+    """The drives are too weak for a duration."""
+
+
+def _shortest(drives: _Drives, form: Timing, shape: Callable[[float], ShapedMotion]) -> float:
+    """About the shortest duration (s) of a shaped motion that keeps the limits and leaves next to nothing."""
+    if not np.any(np.isfinite([*drives.force, *drives.speed])):
+        raise KinematicsError(
+            f"{drives.robot.name} has no limits of its drives: give the duration of the motion"
+        )
+
+    def use(duration: float) -> float:
+        return drives.largest_use(TimedForm(form, duration))
+
+    low = high = 1.0
+    while use(high) > 1.0 and high < _LONGEST:
+        high *= 2.0
+    while use(low) <= 1.0 and low > 1.0 / _LONGEST:
+        low *= 0.5
+    for _ in range(20):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if use(middle) > 1.0 else (low, middle)
+    duration = high
+    for _ in range(_ATTEMPTS):
+        try:
+            shaped = shape(duration)
+        except (_TooWeakError, TrajectoryError):
+            pass
+        else:
+            small = _SMALL_ENOUGH * float(np.linalg.norm(shaped.unshaped)) + _NOTHING * drives.robot.size
+            if shaped.use <= 1.0 and (shaped.shaper != "modes" or np.linalg.norm(shaped.amplitude) < small):
+                return duration
+        duration *= _LONGER
+    raise _TooWeakError(
+        f"no shaped motion of {drives.robot.name} up to {duration:.3g} s keeps the limits of its drives: "
+        "give a longer duration, or limits=False"
     )
 
 
@@ -447,14 +492,14 @@ class _Search:
             self.limit /= largest
             self._descend()
         if largest > 1.0 + 1e-6:
-            raise KinematicsError(
-                f"the drives of {self.model.robot.name} are too weak for {self.duration:.4g} s: the motion takes "
-                f"{largest:.3g} times the force or the speed of one (give a longer duration)"
+            raise _TooWeakError(
+                f"the drives of {self.model.robot.name} are too weak for {self.duration:.4g} s: the motion "
+                f"takes {largest:.3g} times the force or the speed of one (give a longer duration)"
             )
 
 
 def _quadratic_program(H: Array, g: Array, A: Array, b: Array) -> Array:
-    """min z^T H z / 2 + g^T z + penalty sigma with A [z; sigma] <= b, sigma >= 0; z."""
+    """The z of min z^T H z / 2 + g^T z + penalty sigma with A [z; sigma] <= b, sigma >= 0."""
     import clarabel
 
     n = len(g)

@@ -1,7 +1,7 @@
 """Input shaping of a timing law: impulses at half periods of a vibration whose frequency follows the pose.
 
-A vibration of angular frequency w and damping ratio zeta that a law s(t) excites is excited again by its copies,
-half a damped period later each, weighted so that all of them cancel:
+A vibration of angular frequency w and damping ratio zeta that a law s(t) excites is excited again by its
+copies, half a damped period later each, weighted so that all of them cancel:
 
     S(t) = sum over i of A_i s(t - i pi / w_d),      w_d = w sqrt(1 - zeta^2),      K = exp(-pi zeta w / w_d)
 
@@ -9,8 +9,8 @@ half a damped period later each, weighted so that all of them cancel:
     zvd  A ~ [1, 2 K, K^2]                         nor, to first order, near w
     ei   A ~ [1 + V, 2 K (1 - V), K^2 (1 + V)]     at most V at w, and none at two frequencies about it
 
-with sum A = 1 (Singer and Seering, *Preshaping command inputs to reduce system vibration*, 1990; Singhose, Seering
-and Singer, *Residual vibration reduction using vector diagrams*, 1994).
+with sum A = 1 (Singer and Seering, *Preshaping command inputs to reduce system vibration*, 1990; Singhose,
+Seering and Singer, *Residual vibration reduction using vector diagrams*, 1994).
 
 Along a path w_d changes with the place s. In the phase Theta, dTheta = w_d dt, the vibration has one period
 everywhere, so the copies are shifted there:
@@ -18,8 +18,8 @@ everywhere, so the copies are shifted there:
     S(Theta) = sum over i of A_i s(Theta - i pi),      t = integral of dTheta / w_d(S)
     S' = w_d dS/dTheta,      S'' = w_d^2 d2S/dTheta2 + w_d (dw_d/ds) (dS/dTheta)^2
 
-exact where w_d is constant, and near it where w_d changes little in half a period. The way S of a path is not
-left: only its timing changes.
+exact where w_d is constant, and near it where w_d changes little in half a period. The way S of a path is
+not left: only its timing changes.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class ShapedTiming(Timing):
         shortest = 1e-9 * longest
         if excess(shortest) >= 0.0:
             raise TrajectoryError(
-                f"the shaper {shaper!r} takes {self._times[-1]:.4g} s by itself, no less than the duration of "
-                f"{duration:.4g} s (give a longer one, or a shaper with fewer impulses)"
+                f"the shaper {shaper!r} takes {self._times[-1]:.4g} s by itself, no less than the duration "
+                f"of {duration:.4g} s (give a longer one, or a shaper with fewer impulses)"
             )
         self._set_phase(float(brentq(excess, shortest, longest, xtol=1e-15 * longest, rtol=1e-15)))
 
@@ -158,7 +158,7 @@ class ShapedTiming(Timing):
 
 @dataclass(frozen=True, eq=False)
 class SplineTiming(Timing):
-    """A timing law s(t) that is a B-spline of degree 5 with equal intervals, at rest with s'' = 0 at both ends.
+    """A timing law s(t) that is a B-spline of degree 5 with equal intervals, at rest, s'' = 0, at its ends.
 
     Attributes:
         coefficients: (intervals + 5,); the first three are 0, the last three 1.
@@ -184,6 +184,26 @@ def clamped_knots(duration: float, count: int) -> Array:
     """Knots of a spline of `count` coefficients over a duration, its ends `DEGREE` + 1 times."""
     inner = np.linspace(0.0, duration, count - DEGREE + 1)
     return np.concatenate([np.zeros(DEGREE), inner, np.full(DEGREE, duration)])
+
+
+class TimedForm(Timing):
+    """A law in another time: s(t T_law / T)."""
+
+    def __init__(self, law: Timing, duration: float) -> None:
+        """Take a law and the duration T, s."""
+        super().__init__(duration)
+        self.law = law
+
+    @property
+    def knots(self) -> Array:
+        """Times (knots,), s, between which the law is smooth, from 0 to `duration`."""
+        return self.law.knots * (self.duration / self.law.duration)
+
+    def inside(self, t: Array) -> Progress:
+        """The law at times that lie in [0, duration]."""
+        k = self.law.duration / self.duration
+        s, ds, dds = self.law.inside(np.clip(t * k, 0.0, self.law.duration))
+        return Progress(s, ds * k, dds * k * k)
 
 
 class PathTiming(Timing):

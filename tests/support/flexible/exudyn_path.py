@@ -1,7 +1,7 @@
 """A robot with flexible links led along a trajectory in Exudyn, and how it vibrates after the stop.
 
-The model is that of `exudyn_model`, spatial or planar, with its drives as prescribed rotations or strokes, its
-weight, and without friction. It starts at rest under its weight.
+The model is that of `exudyn_model`, spatial or planar, with its drives as prescribed rotations or strokes,
+its weight, and without friction. It starts at rest under its weight.
 """
 
 from __future__ import annotations
