@@ -9,6 +9,7 @@ from nacelle import (
     kinematics as kinematics,
     motion as motion,
     papers as papers,
+    proof as proof,
     simulation as simulation,
     studies as studies,
     trajectory as trajectory,
@@ -52,6 +53,7 @@ from nacelle.library import build as build, check as check, load as load, loads 
 from nacelle.model.payload import with_payload as with_payload
 from nacelle.model.robot import Robot as Robot
 from nacelle.motion import time_optimal as time_optimal
+from nacelle.proof.path import prove as prove
 from nacelle.report.operations import operation_count as operation_count
 from nacelle.robots import names
 from nacelle.simulation import simulate as simulate

@@ -207,13 +207,14 @@ class RestLimitError(KinematicsError):
     """A limit cannot be kept on a path even at rest, so that no timing keeps it.
 
     Attributes:
-        limit: what is limited and of whom: ("force", "left").
+        limit: what is limited, such as "force".
+        owner: whose limit it is: an actuator, a coordinate, a joint or a tool.
         s: parameter along the path.
     """
 
-    def __init__(self, message: str, limit: tuple[str, str], s: float) -> None:
-        """Keep limit and parameter with the message."""
-        self.limit, self.s = limit, s
+    def __init__(self, message: str, limit: str, owner: str, s: float) -> None:
+        """Keep limit, owner and parameter with the message."""
+        self.limit, self.owner, self.s = limit, owner, s
         super().__init__(message)
 
 

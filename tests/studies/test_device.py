@@ -13,14 +13,17 @@ from nacelle.studies.device import DeviceFolds
 from support import fake_cupy
 
 STUDY = {
-    "robot": "delta",
+    "robot": "fivebar",
     "variables": {
-        "rod_length": {"from": 0.5, "to": 0.62},
-        "arm_length": {"from": 0.2, "to": 0.3},
-        "plate": {"numbers": "platform.mass", "from": 0.4, "to": 0.9},
+        "distal": {"from": 0.25, "to": 0.35},
+        "half_base": {"from": 0.08, "to": 0.15},
+        "arm": {"numbers": "arm.elements.proximal.body.mass", "from": 0.4, "to": 0.9},
     },
     "motions": {
-        "cycle": {"pick-and-place": {"distance": 0.3, "height": 0.05, "duration": 0.4}, "samples": 9},
+        "cycle": {
+            "line": {"start": {"x": -0.05, "y": 0.28}, "end": {"x": 0.05, "y": 0.3}, "duration": 0.4},
+            "samples": 9,
+        },
     },
     "quantities": {
         "peak": "peak force",
@@ -28,7 +31,7 @@ STUDY = {
         "load": {"kind": "peak force", "relative": True},
         "speed": "peak speed",
         "power": "mean power",
-        "first": {"kind": "peak power", "drive": "leg1.motor"},
+        "first": {"kind": "peak power", "drive": "left.motor"},
     },
 }
 
@@ -37,7 +40,7 @@ def test_folds_of_a_device_are_those_of_the_processor() -> None:
     study = Study(STUDY)
     rng = np.random.default_rng(0)
     values = study.evaluator.space.values_at(rng.random((37, 3)))
-    values[5, 0], values[6, 1] = 0.25, 0.9  # out of reach, beyond limits
+    values[5, 0], values[6, 1] = 0.05, 0.9  # out of reach
     expected = study.evaluate(values)
     of = study.evaluator.sets["cycle"]
     with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:

@@ -24,7 +24,12 @@ def tolerances(robot: str, numbers: list[str], size: str, **quantities: object) 
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("robot", "patterns"),
-    [("palida", ["strut*.A.*", "strut*.B.*"]), ("delta", ["rod_length", "arm_length"]), ("3rps", ["*"])],
+    [
+        ("fivebar", ["half_base", "proximal", "distal"]),
+        ("palida", ["strut*.A.*", "strut*.B.*"]),
+        ("delta", ["rod_length", "arm_length"]),
+        ("3rps", ["*"]),
+    ],
 )
 def test_the_pose_is_where_forward_kinematics_finds_it(robot: str, patterns: list[str]) -> None:
     described = nacelle.load(robot)

@@ -79,6 +79,7 @@ def test_mistakes_in_a_file_have_their_line(tmp_path: Path) -> None:
     assert (error.value.problems[0].line, error.value.problems[0].file) == (3, str(file))
 
 
+@pytest.mark.slow
 def test_a_constant_at_a_special_value_becomes_free(tmp_path: Path) -> None:
     """A length of 0 is no free number; a variable that sets it makes it one, and the payload stays."""
     text = nacelle.robots.text("delta").replace("  base_radius: 200 mm\n", "  base_radius: 0 mm\n")
@@ -290,6 +291,7 @@ def delta(**changes: Any) -> dict[str, Any]:
     return study | changes
 
 
+@pytest.mark.slow
 def test_a_payload_is_carried_in_all_motions() -> None:
     study = Study(delta(payload={"mass": "0.5 kg"}))
     own = study.evaluator.space.nominal_values

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.calibration.devices import Tracker
+from nacelle.calibration.devices import Places, Tool, Tracker
 from nacelle.calibration.fit import Campaign, System
 from nacelle.calibration.loops import Loops
 from nacelle.calibration.parameters import AXES
@@ -86,7 +86,7 @@ def check_data(campaign: Campaign) -> None:
 
 
 def locate_devices(campaign: Campaign) -> Campaign:
-    """Put trackers of positions whose frame is unknown (tolerance infinite) where they fit best.
+    """Put trackers of positions whose frame is unknown (tolerance infinite), and places, where they fit best.
 
     Raises:
         CalibrationError: if too few positions were measured for that.
@@ -95,6 +95,8 @@ def locate_devices(campaign: Campaign) -> Campaign:
     for k, device in enumerate(devices):
         if isinstance(device, Tracker) and device.is_lost:
             devices[k] = _locate(campaign, device)
+        elif isinstance(device, Places) and device.near is None:
+            devices[k] = device.near_points(_nominal_points(campaign, device.tool), campaign.robot.size)
     return replace(campaign, devices=tuple(devices))
 
 
@@ -113,7 +115,7 @@ def choose_branches(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
     nominal = System(replace(campaign, devices=(), pairs=()), ()).start().states.platform
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
     seen = device.values[:, columns] @ device.frame.R.T + device.frame.p
-    off = np.linalg.norm(_nominal_points(campaign, device) - seen, axis=1)
+    off = np.linalg.norm(_nominal_points(campaign, device.tool) - seen, axis=1)
     far = np.flatnonzero(off > max(10.0 * float(np.nanmedian(off)), 0.02 * robot.size))
     if not far.size:
         return campaign, []
@@ -144,29 +146,38 @@ def _sees_positions(device: Tracker) -> bool:
     return {"x", "y", "z"} <= {*device.coordinates} and device.tool.body == PLATFORM
 
 
-def _nominal_points(campaign: Campaign, device: Tracker) -> Array:
+def _nominal_points(campaign: Campaign, tool: Tool) -> Array:
     """Positions (S, 3) of the tool point by the description."""
     system = System(replace(campaign, devices=(), pairs=()), ())
     states = system.start().states
     loops = Loops(campaign.robot)
     values = loops.evaluate(loops.geometry, states)
-    body = device.tool.body
-    return np.asarray(values["p"][:, body] + values["R"][:, body] @ device.tool.point)
+    return np.asarray(values["p"][:, tool.body] + values["R"][:, tool.body] @ tool.point)
 
 
 def _locate(campaign: Campaign, device: Tracker) -> Tracker:
-    if not {"x", "y", "z"} <= {*device.coordinates}:
+    """The tracker where its positions fit best; of a plane robot two coordinates will do, in its plane."""
+    present = [axis in device.coordinates for axis in AXES[:3]]
+    points, measured = _nominal_points(campaign, device.tool), np.zeros((campaign.count, 3))
+    normal = plane_normal(campaign.robot) if sum(present) == 2 else None
+    if not all(present) and normal is None:
         raise CalibrationError(
             f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base "
-            "(`frame`) with tolerances"
+            "(position, orientation) with a tolerance, such as tolerance: {z: 5 mm, rx: 1 deg, ry: 1 deg}"
         )
-    columns = [device.coordinates.index(axis) for axis in AXES[:3]]
-    measured, points = device.values[:, columns], _nominal_points(campaign, device)
+    for k in np.flatnonzero(present):
+        measured[:, k] = device.values[:, device.coordinates.index(AXES[k])]
     good = np.all(np.isfinite(measured), axis=1)
     if np.sum(good) < FEWEST:
         raise CalibrationError(f"{device.name} has {int(np.sum(good))} positions: too few to find its frame")
     frame, _ = best_frame(points[good], measured[good])
-    return replace(device, frame=frame).within(campaign.robot.size)
+    located = replace(device, frame=frame).within(campaign.robot.size)
+    if all(present) or normal is None:
+        return located
+    # In the plane it may move and rotate; out of it nothing that it measures would change to first order.
+    across = np.where(np.abs(normal) < _FLAT, 0.0, np.abs(normal))
+    free = np.concatenate([np.sqrt(1.0 - np.minimum(across, 1.0) ** 2), across])
+    return replace(located, tolerance=tuple((np.array(located.tolerance) * free).tolist()))
 
 
 def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
@@ -209,7 +220,7 @@ def check_agreement(campaign: Campaign) -> list[Finding]:
 
 def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
-    measured, points = device.values[:, columns], _nominal_points(campaign, device)
+    measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
     good = np.all(np.isfinite(measured), axis=1)
     measured, points = measured[good], points[good]
     if len(points) < FEWEST:
@@ -228,7 +239,7 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
         raise CalibrationError(
             f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves{hint}"
         )
-    planar = robot_moves_in_plane(campaign.robot)
+    planar = plane_normal(campaign.robot) is not None
     if spreads[0][2] < _FLAT * spreads[0][0] and not planar:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))
     located, as_given = best_frame(points, measured)
@@ -263,11 +274,11 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     return findings
 
 
-def robot_moves_in_plane(robot: Robot) -> bool:
-    """Whether the platform can only move in a plane."""
+def plane_normal(robot: Robot) -> Array | None:
+    """The normal (3,) of the plane in which the platform moves; None if it moves in space."""
     points = inverse_kinematics(robot, drawn_poses(robot, 8), limits=False).bodies.p[:, PLATFORM]
-    s = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    return bool(s[2] < 1e-9 * s[0])
+    _, s, axes = np.linalg.svd(points - points.mean(axis=0))
+    return np.asarray(axes[2]) if s[2] < 1e-9 * s[0] else None
 
 
 def _swapped_drives(campaign: Campaign, device: Tracker, measured: Array, as_given: float) -> str:
@@ -286,7 +297,7 @@ def _swapped_drives(campaign: Campaign, device: Tracker, measured: Array, as_giv
         readings = campaign.readings.copy()
         readings[:, [i, j]] = readings[:, [j, i]] if i != j else -readings[:, [i, i]]
         try:
-            alternative = _nominal_points(replace(campaign, readings=readings), device)[good]
+            alternative = _nominal_points(replace(campaign, readings=readings), device.tool)[good]
         except CalibrationError:
             continue
         left = best_frame(alternative, measured)[1]

@@ -34,6 +34,7 @@ from nacelle.kinematics.underactuated import free_coordinates_hint, require_driv
 from nacelle.model.robot import Robot
 from nacelle.motion.interior_point import PointLimits
 from nacelle.motion.limits import (
+    LimitName,
     LimitRows,
     Limits,
     add_drive_limits,
@@ -173,7 +174,7 @@ class PathDynamics:
 
             wrench = columns(reactions)
             for name, limit in self.limits.reactions.items():
-                add_norm(rows, ("reaction", name), wrench[:, robot.joint(name)], float(limit))
+                add_norm(rows, LimitName("reaction", name), wrench[:, robot.joint(name)], float(limit))
         if self.limits.tool.any:
             self._add_tool(rows, poses, columns)
         self.tau, self.rate = tau, rate
@@ -200,7 +201,9 @@ class PathDynamics:
 
         coefficients = columns(acceleration)
         if tool.acceleration is not None:
-            add_norm(rows, ("tool acceleration", tool.tool or "platform"), coefficients, tool.acceleration)
+            add_norm(
+                rows, LimitName("tool acceleration", tool.tool or "platform"), coefficients, tool.acceleration
+            )
         gravity = np.asarray(robot.gravity, dtype=float)
         size = float(np.linalg.norm(gravity))
         if (tool.spill is not None or tool.grip is not None) and not size:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,18 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 DESCRIBED = "described"
+
+
+class LimitName(NamedTuple):
+    """What is limited, and of whom: ("force", "left"), ("acceleration", "x").
+
+    Attributes:
+        kind: what is limited.
+        owner: actuator, coordinate, joint or tool.
+    """
+
+    kind: str
+    owner: str
 
 
 def _read_limit(value: Any, names: tuple[str, ...], what: str) -> Array:
@@ -52,7 +64,6 @@ class DriveLimits:
         force: largest force, N or N m; those of the description (`actuator.force`) by default.
         speed: largest speed, m/s or rad/s; those of the description (`actuator.speed`) by default.
         reserve: part of the forces that is held back for the controller, 0 to 1.
-        rms_force: largest root of the mean square of the force over the motion, N or N m (heating).
         stall_force: with `no_load_speed`, force at a standstill at the voltage limit, N or N m.
         no_load_speed: speed without force at the voltage limit, m/s or rad/s.
     """
@@ -60,7 +71,6 @@ class DriveLimits:
     force: Any = DESCRIBED
     speed: Any = DESCRIBED
     reserve: float = 0.0
-    rms_force: Any = None
     stall_force: Any = None
     no_load_speed: Any = None
 
@@ -79,14 +89,14 @@ class DriveLimits:
             "speed": [actuator.speed for actuator in robot.actuators],
         }
         result = {}
-        for key in ("force", "speed", "rms_force", "stall_force", "no_load_speed"):
+        for key in ("force", "speed", "stall_force", "no_load_speed"):
             value = getattr(self, key)
             if isinstance(value, str):
                 if value != DESCRIBED or key not in nominal:
                     raise KinematicsError(f"the limit {key} of the drives is no text: {value!r}")
                 value = nominal[key]
             limits = _read_limit(value, names, f"{key} of the drives")
-            if key in ("force", "rms_force", "stall_force"):
+            if key in ("force", "stall_force"):
                 limits = limits * (1.0 - self.reserve)
             if np.any(np.isfinite(limits)):
                 result[key] = limits
@@ -185,30 +195,28 @@ class LimitRows:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.names: list[tuple[str, str]] = []
+        self.names: list[LimitName] = []
         self.exponents: list[float] = []
         self.rows: list[Array] = []
         self.null: list[Array] = []
-        self.cone_names: list[tuple[str, str]] = []
+        self.cone_names: list[LimitName] = []
         self.cone_rows: list[Array] = []
         self.cones: list[Array] = []
 
-    def add_row(
-        self, name: tuple[str, str], row: Array, null: Array | None = None, exponent: float = 1.0
-    ) -> None:
+    def add_row(self, name: LimitName, row: Array, null: Array | None = None, exponent: float = 1.0) -> None:
         """A linear limit (P, 4), 1 - (value / limit)^exponent, with its part of internal forces."""
         self.names.append(name)
         self.exponents.append(exponent)
         self.rows.append(row)
         self.null.append(np.zeros((self.count, 0)) if null is None else null)
 
-    def add_both(self, name: tuple[str, str], ratio: Array, null: Array | None = None) -> None:
+    def add_both(self, name: LimitName, ratio: Array, null: Array | None = None) -> None:
         """Both signs of |ratio| <= 1, ratio (P, 4)."""
         unit = np.array([0.0, 0.0, 0.0, 1.0])
         self.add_row(name, unit - ratio, None if null is None else -null)
         self.add_row(name, unit + ratio, null)
 
-    def add_cone(self, name: tuple[str, str], row: Array, cone: Array) -> None:
+    def add_cone(self, name: LimitName, row: Array, cone: Array) -> None:
         """A cone |cone . phi| <= row . phi, with rows (P, 4) and (P, 3, 4)."""
         self.cone_names.append(name)
         self.cone_rows.append(row)
@@ -244,15 +252,17 @@ def add_drive_limits(
     speed_column = np.zeros((len(rate), 4))
     for j, actuator in enumerate(robot.actuators):
         if "force" in numbers and np.isfinite(L := numbers["force"][j]):
-            rows.add_both(("force", actuator.name), tau[:, j] / L, null[:, j] / L if internal else None)
+            rows.add_both(
+                LimitName("force", actuator.name), tau[:, j] / L, null[:, j] / L if internal else None
+            )
         if "speed" in numbers and np.isfinite(L := numbers["speed"][j]):
             row = speed_column.copy()
             row[:, 1], row[:, 3] = -((rate[:, j] / L) ** 2), 1.0
-            rows.add_row(("speed", actuator.name), row, exponent=2.0)
+            rows.add_row(LimitName("speed", actuator.name), row, exponent=2.0)
         if "stall_force" in numbers and np.isfinite(L := numbers["stall_force"][j]):
             ratio = tau[:, j] / L
             ratio[:, 2] += rate[:, j] / numbers["no_load_speed"][j]
-            rows.add_both(("voltage", actuator.name), ratio, null[:, j] / L if internal else None)
+            rows.add_both(LimitName("voltage", actuator.name), ratio, null[:, j] / L if internal else None)
 
 
 def add_platform_limits(rows: LimitRows, robot: Robot, limits: PlatformLimits, w: Array, dw: Array) -> None:
@@ -264,10 +274,12 @@ def add_platform_limits(rows: LimitRows, robot: Robot, limits: PlatformLimits, w
         zero = np.zeros(len(w))
         if np.isfinite(speed[k]):
             square = -((w[:, k] / speed[k]) ** 2)
-            rows.add_row(("speed", name), np.stack([zero, square, zero, zero + 1.0], 1), exponent=2.0)
+            rows.add_row(
+                LimitName("speed", name), np.stack([zero, square, zero, zero + 1.0], 1), exponent=2.0
+            )
         if np.isfinite(acceleration[k]):
             columns = np.stack([w[:, k], dw[:, k], zero, zero], 1)
-            rows.add_both(("acceleration", name), columns / acceleration[k])
+            rows.add_both(LimitName("acceleration", name), columns / acceleration[k])
 
 
 def add_tool_limits(rows: LimitRows, limits: ToolLimits, force: Array, up: Array) -> None:
@@ -286,12 +298,14 @@ def add_tool_limits(rows: LimitRows, limits: ToolLimits, force: Array, up: Array
     unit[:, 3] = 1.0
     if limits.spill is not None:
         scale = 1.0 / (9.81 * np.tan(limits.spill))
-        rows.add_cone(("spill", name), along / 9.81, across * scale)
+        rows.add_cone(LimitName("spill", name), along / 9.81, across * scale)
     if limits.grip is not None and limits.friction is not None:
-        rows.add_cone(("grip", name), unit - along / limits.grip, across / (limits.friction * limits.grip))
+        rows.add_cone(
+            LimitName("grip", name), unit - along / limits.grip, across / (limits.friction * limits.grip)
+        )
 
 
-def add_norm(rows: LimitRows, name: tuple[str, str], vector: Array, limit: float) -> None:
+def add_norm(rows: LimitRows, name: LimitName, vector: Array, limit: float) -> None:
     """|vector| <= limit, with coefficients (P, 3, 4)."""
     unit = np.zeros((len(vector), 4))
     unit[:, 3] = 1.0

@@ -26,7 +26,7 @@ from nacelle.errors import KinematicsError, RestLimitError
 from nacelle.model.robot import Robot
 from nacelle.motion.dynamics_along import NARROW, WIDE, PathDynamics
 from nacelle.motion.interior_point import PointLimits, Profile, evaluate_slacks, fastest_profile, profile_at
-from nacelle.motion.limits import DriveLimits, LimitRows, Limits, PlatformLimits, ToolLimits
+from nacelle.motion.limits import DriveLimits, LimitName, LimitRows, Limits, PlatformLimits, ToolLimits
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.along_path import AlongPath, Path
@@ -55,7 +55,7 @@ class Saturation(NamedTuple):
             is 1 % larger saves 4 ms.
     """
 
-    limit: tuple[str, str]
+    limit: LimitName
     share: float
     sensitivity: float
 
@@ -80,7 +80,7 @@ class TimeOptimal(Plottable):
     trajectory: AlongPath
     profile: Profile
     points: PointLimits
-    names: tuple[tuple[tuple[str, str], float], ...]
+    names: tuple[tuple[LimitName, float], ...]
     friction: bool
     rounds: int
 
@@ -95,7 +95,7 @@ class TimeOptimal(Plottable):
         profile, step = self.profile, np.diff(self.trajectory.s)
         times = np.diff(self.trajectory.knots)
         used = 1.0 - profile.slacks
-        result: dict[tuple[str, str], tuple[Array, float]] = {}
+        result: dict[LimitName, tuple[Array, float]] = {}
         for r, (name, exponent) in enumerate(self.names):
             close = (
                 np.bincount(self.points.interval, profile.slacks[:, r] < _SATURATED, minlength=len(step))
@@ -128,11 +128,11 @@ class TimeOptimal(Plottable):
         for k, actuator in enumerate(self.robot.actuators):
             if ("force", actuator.name) in rows.names:
                 # The first of both signs is 1 - tau / limit.
-                result[:, k] = 1.0 - slack[:, rows.names.index(("force", actuator.name))]
+                result[:, k] = 1.0 - slack[:, rows.names.index(LimitName("force", actuator.name))]
         return result
 
     @property
-    def sensitivities(self) -> Mapping[tuple[str, str], float]:
+    def sensitivities(self) -> Mapping[LimitName, float]:
         """Change of the duration over the relative change of a limit, s, by limit."""
         return {item.limit: item.sensitivity for item in self.saturations}
 
@@ -355,7 +355,7 @@ class _Search:
                 f"the limit of {what} of {whom} cannot be kept at {at:.6g} of {path.length:.6g} along the "
                 f"path, x = {x}, however slowly {robot.name} moves: {1.0 - rest[k, r]:.3g} of it is needed "
                 "to creep there",
-                names[r],
+                *names[r],
                 float(at),
             )
 

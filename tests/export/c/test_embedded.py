@@ -20,10 +20,12 @@ needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not instal
 
 
 @needs_gcc
-@pytest.mark.parametrize("name", ["delta", pytest.param("quattro", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["fivebar", *(pytest.param(name, marks=pytest.mark.slow) for name in ("delta", "quattro"))]
+)
 def test_it_is_float_without_a_warning_and_its_stack_has_a_bound(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)
-    law = controller(robot, "cf-rb-friction") if name == "delta" else None
+    law = controller(robot, "cf-rb-friction") if name != "quattro" else None
     target = nacelle.io.CTarget(profile="embedded", controller=law, self_test=False)
     done = nacelle.export(robot, "kinematics,inverse_dynamics", out=tmp_path / "p", target=target)
     sources = sorted(map(str, (done.out / "src").glob("*.c")))
