@@ -62,7 +62,7 @@ def best_fixed(model: PathVibration, shaper: str, duration: float) -> tuple[floa
                 timing = ShapedTiming(read_timing(law, 1.0, None, None), shaper, frequency, duration)
             except NacelleError:
                 continue
-            left = amplitudes(model.residual(model.course(timing, duration, MODES), MODES)).sum()
+            left = amplitudes(model.residual(model.samples(timing, duration, MODES), MODES)).sum()
             found.append((float(left), law, k))
     best = None
     for law in LAWS:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.path_vibration import Course, PathVibration
+from nacelle.elastic.path_vibration import PathVibration, TimingSamples
 from nacelle.elastic.plant import elastic_plant
 from nacelle.elastic.shaping import follow, residual_vibration, shape_motion
 from nacelle.errors import KinematicsError
@@ -43,15 +43,15 @@ def test_frequencies_are_those_of_poses() -> None:
 
 
 def test_slopes_of_the_residual() -> None:
-    course, modes = model().course(Quintic(0.15), 0.15, 4), 4
-    k = np.arange(len(course.s))
+    samples, modes = model().samples(Quintic(0.15), 0.15, 4), 4
+    k = np.arange(len(samples.s))
     way = [1e-3 * np.sin(0.02 * k) ** 2, np.sin(0.05 * k), 30.0 * np.cos(0.03 * k)]
 
     def along(e: float) -> np.ndarray:
-        moved = [part + e * d for part, d in zip(course[:3], way, strict=True)]
-        return model().residual(Course(*moved, course.step), modes)
+        moved = [part + e * d for part, d in zip(samples[:3], way, strict=True)]
+        return model().residual(TimingSamples(*moved, samples.step), modes)
 
-    r, slopes = model().residual_slopes(course, modes)
+    r, slopes = model().residual_slopes(samples, modes)
     np.testing.assert_allclose(r, along(0.0), atol=1e-15)
     exact = sum(slopes[:, :, j] @ way[j] for j in range(3))
     e = 1e-4
@@ -67,7 +67,7 @@ def test_linear_model_predicts_the_plant() -> None:
     for duration, share in ((0.2, 0.25), (0.15, 0.3)):
         motion = Retimed(made.path, Quintic(duration))
         r = made.residual_of_state(follow(plant, motion).states[-1], 2)
-        linear = made.residual(made.course(Quintic(duration), duration, 2), 2)
+        linear = made.residual(made.samples(Quintic(duration), duration, 2), 2)
         assert np.linalg.norm(linear - r) < share * np.linalg.norm(r)
 
 

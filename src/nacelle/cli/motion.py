@@ -68,12 +68,16 @@ def fast_command(
     shape: Annotated[
         str,
         typer.Option(
-            "--shape", help="Let flexible links not vibrate after the stop: modes, zv, zvd or ei. It takes longer."
+            "--shape",
+            help="Let flexible links not vibrate after the stop: modes, zv, zvd or ei. It takes longer.",
         ),
     ] = "",
     duration: Annotated[
-        str, typer.Option("--duration", help="With --shape: time of the motion; else about the shortest.")
-    ] = "",
+        float | None,
+        typer.Option(
+            "--duration", help="With --shape: time of the motion, s; about the shortest if left out."
+        ),
+    ] = None,
     no_friction: NoFrictionOption = False,
     payload: PayloadOption = None,
     mode: ModeOption = "",
@@ -116,7 +120,7 @@ class ShapeOptions(NamedTuple):
     """How a motion is shaped, and where it goes."""
 
     shaper: str
-    duration: str
+    duration: float | None
     rate: float
     csv: Path | None
     as_json: bool
@@ -128,9 +132,8 @@ def _shape(robot: Robot, way: Trajectory, fastest: TimeOptimal, options: ShapeOp
     from nacelle.report.vibrations import shaped_data, shaped_parts
     from nacelle.trajectory.shaping import PathTiming
 
-    duration = read_quantity(options.duration, angle=False) if options.duration else None
     law = "quintic" if options.shaper == "modes" else PathTiming(fastest.trajectory)
-    result = shape_motion(robot, way, duration, shaper=options.shaper, law=law)
+    result = shape_motion(robot, way, options.duration, shaper=options.shaper, law=law)
     if options.csv is not None:
         result.trajectory.to_csv(options.csv, rate=options.rate)
         report_written(options.csv)

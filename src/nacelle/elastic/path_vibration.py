@@ -62,9 +62,9 @@ _FREE = Physics(False, None)
 class _Piecewise:
     """Cubic splines of arrays between the knots of a path, where they may bend."""
 
-    def __init__(self, ends: Array, places: list[Array], values: list[Array]) -> None:
+    def __init__(self, ends: Array, grids: list[Array], values: list[Array]) -> None:
         self._starts = ends[:-1]
-        self._splines = [make_interp_spline(s, v, k=3) for s, v in zip(places, values, strict=True)]
+        self._splines = [make_interp_spline(s, v, k=3) for s, v in zip(grids, values, strict=True)]
         self._slopes = [spline.derivative() for spline in self._splines]
 
     def __call__(self, s: Array, order: int = 0) -> Array:
@@ -76,7 +76,7 @@ class _Piecewise:
         return result
 
 
-class Course(NamedTuple):
+class TimingSamples(NamedTuple):
     """A timing at the middles of N equal steps: s, s' and s'' (N,), and the step, s."""
 
     s: Array
@@ -141,10 +141,10 @@ class PathVibration:
         self.n = self.form.n - len(robot.actuators)
         ends = path.knots
         counts = np.maximum(_FEWEST, np.ceil(_PLACES * np.diff(ends) / path.length)).astype(int)
-        places = [np.linspace(a, b, count) for a, b, count in zip(ends[:-1], ends[1:], counts, strict=True)]
-        parts = [self._parts_at(s) for s in places]
-        self._coefficients = _Piecewise(ends, places, parts)
-        self.s, values, n = np.concatenate(places), np.concatenate(parts), self.n
+        grids = [np.linspace(a, b, count) for a, b, count in zip(ends[:-1], ends[1:], counts, strict=True)]
+        parts = [self._parts_at(s) for s in grids]
+        self._coefficients = _Piecewise(ends, grids, parts)
+        self.s, values, n = np.concatenate(grids), np.concatenate(parts), self.n
         self._rests = [-np.linalg.solve(values[k, :, :n], values[k, :, -1]) for k in (0, -1)]
         right, w2 = _modes_of(values[:, :, :n])
         w = np.sqrt(np.maximum(-w2, 0.0))
@@ -180,12 +180,12 @@ class PathVibration:
             for speed in (self.path.length, 2.0 * self.path.length)
         )
         f, k = (fast - slow) / self.path.length, 2.0 * slow - fast
-        places, rows = len(s), np.tile(np.eye(form.n)[na:], (len(s), 1))
+        count, rows = len(s), np.tile(np.eye(form.n)[na:], (len(s), 1))
         every_p, every_y = np.repeat(p, n, axis=0), np.repeat(y, n, axis=0)
-        hold = np.zeros((places * n, na))
+        hold = np.zeros((count * n, na))
 
         def columns(plus: Array, minus: Array) -> Array:
-            return np.swapaxes(0.5 * (plus - minus).reshape(places, n, n), 1, 2)
+            return np.swapaxes(0.5 * (plus - minus).reshape(count, n, n), 1, 2)
 
         C = columns(inverse(every_p, rows, hold), inverse(every_p, -rows, hold))
         G = columns(inverse(every_p, every_y + rows, hold), inverse(every_p, every_y - rows, hold)) - C
@@ -206,8 +206,8 @@ class PathVibration:
         steps[:, len(self.robot.actuators) :] = _DIFFERENCE_STEP * (right / size).T
         poses = []
         for sign in (1.0, -1.0):
-            moved = step_all(self.form, np.tile(p, (self.n, 1)), sign * steps)
-            poses.append(self.plant.split(np.concatenate([moved, np.zeros_like(steps)], axis=1))[0])
+            displaced = step_all(self.form, np.tile(p, (self.n, 1)), sign * steps)
+            poses.append(self.plant.split(np.concatenate([displaced, np.zeros_like(steps)], axis=1))[0])
         d = (poses[0] - poses[1]) / (2.0 * _DIFFERENCE_STEP) * size[:, None]
         motion = self.robot.motion
         linear = [k for k, name in enumerate(motion.coordinates) if name in ("x", "y", "z")]
@@ -231,32 +231,32 @@ class PathVibration:
         )
         return p, (plus - minus) / (2.0 * _DIFFERENCE_STEP)
 
-    def course(
+    def samples(
         self, law: Callable[[Array], tuple[Array, Array, Array]], duration: float, modes: int
-    ) -> Course:
+    ) -> TimingSamples:
         """A timing law at the middles of steps that suit the lowest modes."""
         count = int(np.ceil(duration * float(np.max(self.frequencies[:, modes - 1])) * STEPS_A_PERIOD))
         count = max(count, MIN_STEPS)
         t = (np.arange(count) + 0.5) * duration / count
         s, ds, dds = (self.path.length * part for part in law(t))
-        return Course(s, ds, dds, duration / count)
+        return TimingSamples(s, ds, dds, duration / count)
 
-    def residual(self, course: Course, modes: int, factor: float = 1.0) -> Array:
+    def residual(self, samples: TimingSamples, modes: int, factor: float = 1.0) -> Array:
         """Residual (2 modes,) of the lowest modes after a motion; all frequencies times a factor."""
-        return self._pass(course, modes, factor)[0]
+        return self._pass(samples, modes, factor)[0]
 
-    def residual_slopes(self, course: Course, modes: int, factor: float = 1.0) -> tuple[Array, Array]:
+    def residual_slopes(self, samples: TimingSamples, modes: int, factor: float = 1.0) -> tuple[Array, Array]:
         """The residual (2 modes,), and its derivatives (2 modes, N, 3) by s, s' and s'' at the steps."""
-        r, R, P, J, inverse, delta, eta = self._pass(course, modes, factor)
-        n, h = self.n, course.step
+        r, R, P, J, inverse, delta, eta = self._pass(samples, modes, factor)
+        n, h = self.n, samples.step
         by_delta, by_eta = R[:, :n], R[:, n:]
         nu = np.empty((len(delta), len(R), n))
         for k in range(len(delta) - 1, -1, -1):
             nu[k] = (by_eta + 0.5 * h * by_delta) @ inverse[k]
             middle = by_delta + 0.5 * h * nu[k] @ J[k]
             by_delta, by_eta = 2.0 * middle - by_delta, 2.0 * nu[k] - by_eta
-        Q = self._equations(self._coefficients(course.s, 1), course, factor)
-        ds = course.ds[:, None]
+        Q = self._equations(self._coefficients(samples.s, 1), samples, factor)
+        ds = samples.ds[:, None]
         by_s = np.einsum("kij,kj->ki", Q[0], delta) + np.einsum("kij,kj->ki", Q[1], eta) + Q[2]
         by_ds = np.einsum("kij,kj->ki", P[:, :, 2 * n : 3 * n], eta) + 2.0 * P[:, :, -4] * ds + P[:, :, -3]
         by_ds += 2.0 * ds * np.einsum("kij,kj->ki", P[:, :, 4 * n : 5 * n], delta)
@@ -264,28 +264,28 @@ class PathVibration:
         slopes = np.stack([by_s, by_ds, by_dds], axis=-1)
         return r, h * np.einsum("kri,kic->rkc", nu, slopes)
 
-    def _equations(self, P: Array, course: Course, factor: float) -> tuple[Array, Array, Array]:
+    def _equations(self, P: Array, samples: TimingSamples, factor: float) -> tuple[Array, Array, Array]:
         """J + s'' J_a + s'^2 J_b, C + s' G and what excites, of coefficients P (N, n, 5 n + 5)."""
         n = self.n
-        ds, dds = course.ds[:, None], course.dds[:, None]
+        ds, dds = samples.ds[:, None], samples.dds[:, None]
         J, C, G, Ja, Jb = np.split(P[:, :, : 5 * n], 5, axis=2)
         J = factor**2 * J + dds[:, :, None] * Ja + (ds**2)[:, :, None] * Jb
         a, b, f, k, g = np.moveaxis(P[:, :, 5 * n :], 2, 0)
         return J, C + ds[:, :, None] * G, a * dds + b * ds**2 + f * ds + k + g
 
-    def _pass(self, course: Course, modes: int, factor: float) -> tuple[Array, ...]:
+    def _pass(self, samples: TimingSamples, modes: int, factor: float) -> tuple[Array, ...]:
         """Residual, its rows, coefficients, J, the inverses of the steps, delta and eta at their middles."""
-        n, h = self.n, course.step
-        P = self._coefficients(course.s)
-        J, D, u = self._equations(P, course, factor)
+        n, h = self.n, samples.step
+        P = self._coefficients(samples.s)
+        J, D, u = self._equations(P, samples, factor)
         inverse = np.linalg.inv(np.eye(n) - 0.5 * h * D - 0.25 * h * h * J)
         middles = np.empty((2, len(u), n))
         delta, eta = self._rests[0] / factor**2, np.zeros(n)
         for k in range(len(u)):
             rate = inverse[k] @ (eta + 0.5 * h * (J[k] @ delta + u[k]))
-            place = delta + 0.5 * h * rate
-            middles[:, k] = place, rate
-            delta, eta = 2.0 * place - delta, 2.0 * rate - eta
+            middle = delta + 0.5 * h * rate
+            middles[:, k] = middle, rate
+            delta, eta = 2.0 * middle - delta, 2.0 * rate - eta
         R = self.modes.rows(modes, factor)
         r = R @ np.concatenate([delta - self._rests[1] / factor**2, eta])
         return r, R, P, J, inverse, middles[0], middles[1]

@@ -28,7 +28,7 @@ import scipy.sparse
 from scipy.interpolate import BSpline as Spline
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.elastic.path_vibration import Course, PathVibration
+from nacelle.elastic.path_vibration import PathVibration, TimingSamples
 from nacelle.elastic.plant import elastic_plant
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.motion import joint_motion
@@ -111,13 +111,13 @@ def residual_vibration(
     read_positive(after, "the time after the stop")
     plant = elastic_plant(robot, prescribed=True, static=static)
     run = follow(plant, trajectory, after)
-    moved = run.t > trajectory.duration
+    rests = run.t > trajectory.duration
     end = trajectory(trajectory.duration).x
     rest = plant.split(plant.state(end, np.zeros(robot.motion.n)))[0]
-    displacement = run.x[moved] - rest
+    displacement = run.x[rests] - rest
     linear = [k for k, name in enumerate(robot.motion.coordinates) if name in ("x", "y", "z")]
     distance = np.linalg.norm(displacement[:, linear] if linear else displacement, axis=1)
-    t = run.t[moved] - trajectory.duration
+    t = run.t[rests] - trajectory.duration
     return ResidualVibration(robot, trajectory.duration, t, displacement, float(np.max(distance)))
 
 
@@ -235,8 +235,8 @@ def shape_motion(
             even = np.interp(np.linspace(0.0, way.length, _EVEN), model.s, model.frequencies[:, 0])
             damping = max(float(np.mean(model.damping[:, 0])), 0.0)
             timing = ShapedTiming(form, shaper, even, duration, damping=damping)
-            r = model.residual(model.course(timing, duration, count), count)
-        quintic = model.residual(model.course(Quintic(duration), duration, count), count)
+            r = model.residual(model.samples(timing, duration, count), count)
+        quintic = model.residual(model.samples(Quintic(duration), duration, count), count)
         return ShapedMotion(
             robot,
             shaper,
@@ -322,10 +322,10 @@ class _Drives:
     def slopes(self, s: Array, ds: Array, dds: Array) -> tuple[Array, Array]:
         """The use (N, k) and its derivatives (N, k, 3) by s, s' and s''."""
         steps = (1e-6, 1e-5 * float(np.max(np.abs(ds))), 1e-3 * float(np.max(np.abs(dds))))
-        given = np.stack([s, ds, dds])
+        nominal = np.stack([s, ds, dds])
         columns = []
         for k, step in enumerate(steps):
-            ahead, behind = given.copy(), given.copy()
+            ahead, behind = nominal.copy(), nominal.copy()
             ahead[k] += step
             behind[k] -= step
             if k == 0:
@@ -364,13 +364,13 @@ class _Search:
         self.c[self.free] = np.linalg.lstsq(B[:, self.free], rest, rcond=None)[0]
         self.Q = self._jerk()
         self.Q /= self.c @ self.Q @ self.c
-        course = self.course
-        self.bases = [self.splines((np.arange(len(course.s)) + 0.5) * course.step, nu) for nu in range(3)]
+        samples = self.samples
+        self.bases = [self.splines((np.arange(len(samples.s)) + 0.5) * samples.step, nu) for nu in range(3)]
         self.watched = np.linspace(0.0, duration, _WATCHED)
         self.watched_bases = [self.splines(self.watched, nu) for nu in range(3)]
         self.offset, self.slope, self.anchor = np.zeros(2 * modes), np.zeros((2 * modes, count)), self.c
         self.limit = 1.0
-        start = amplitudes(model.residual(course, modes))
+        start = amplitudes(model.residual(samples, modes))
         self.rho = max(_SMALL * float(np.linalg.norm(start)), _NOTHING * model.robot.size)
 
     def _jerk(self) -> Array:
@@ -388,23 +388,23 @@ class _Search:
         return SplineTiming(self.duration, self.c.copy())
 
     @property
-    def course(self) -> Course:
+    def samples(self) -> TimingSamples:
         """The law at steps of the linear model."""
-        return self.model.course(self.law, self.duration, self.modes)
+        return self.model.samples(self.law, self.duration, self.modes)
 
-    def _at(self, c: Array) -> Course:
+    def _at(self, c: Array) -> TimingSamples:
         s, ds, dds = (self.model.path.length * (B @ c) for B in self.bases)
-        return Course(np.clip(s, 0.0, self.model.path.length), ds, dds, self.duration / len(s))
+        return TimingSamples(np.clip(s, 0.0, self.model.path.length), ds, dds, self.duration / len(s))
 
     def _correction(self, c: Array) -> Array:
         """What the plant's residual has beyond that of the linear model, as far as is known."""
         return np.asarray(self.offset + self.slope @ (c - self.anchor))
 
     def _point(self, c: Array) -> _Point:
-        course, residuals, slopes = self._at(c), [], []
+        samples, residuals, slopes = self._at(c), [], []
         bases = [self.model.path.length * B[:, self.free] for B in self.bases]
         for factor in self.factors:
-            r, by = self.model.residual_slopes(course, self.modes, factor)
+            r, by = self.model.residual_slopes(samples, self.modes, factor)
             residuals.append(r + self._correction(c))
             slopes.append(sum(by[:, :, k] @ bases[k] for k in range(3)) + self.slope[:, self.free])
         r = np.concatenate(residuals)

@@ -47,10 +47,9 @@ def shaped_parts(motion: ShapedMotion) -> list[Part]:
         )
     model = f"{motion.refined} corrections by the elastic plant" if motion.refined else "linear model"
     head = (
-        f"{motion.robot.name}: {motion.duration:.6g} s from rest to rest, shaped by {motion.shaper} ({model}), "
-        f"{100.0 * motion.use:.0f} % of the drives' limits"
+        f"{motion.robot.name}: {motion.duration:.6g} s from rest to rest, shaped by {motion.shaper} ({model})"
     )
-    return [head, table]
+    return [head, f"largest use of the drives: {100.0 * motion.use:.0f} % of their limits", table]
 
 
 # ---- linear models

@@ -117,7 +117,7 @@ class ShapedTiming(Timing):
         ends = np.unique(np.concatenate([knots + shift for shift in shifts]))
         grid = np.unique(np.linspace(ends[:-1], ends[1:], _INTERVALS + 1).ravel())
         self._phase, self._grid = phase, grid
-        self._times = np.concatenate([[0.0], np.cumsum(self._elapsed(grid[:-1], grid[1:]))])
+        self._times = np.concatenate([[0.0], np.cumsum(self._interval_time(grid[:-1], grid[1:]))])
         self._knots = np.interp(ends, grid, self._times)
 
     def _sum(self, theta: Array) -> Progress:
@@ -131,7 +131,7 @@ class ShapedTiming(Timing):
             total += weight * np.stack([s, np.where(rests, 0.0, ds), np.where(rests, 0.0, dds)])
         return Progress(total[0], total[1] * T / phase, total[2] * (T / phase) ** 2)
 
-    def _elapsed(self, start: Array, end: Array) -> Array:
+    def _interval_time(self, start: Array, end: Array) -> Array:
         """Time from one phase to another in the same interval."""
         half = 0.5 * (end - start)
         theta = (start + half)[..., None] + half[..., None] * _NODES
@@ -149,7 +149,7 @@ class ShapedTiming(Timing):
         spans = self._times[k + 1] - self._times[k]
         theta = start + (end - start) * (t - self._times[k]) / spans
         for _ in range(_NEWTON):
-            error = self._times[k] + self._elapsed(start, theta) - t
+            error = self._times[k] + self._interval_time(start, theta) - t
             theta = np.clip(theta - error * self._frequency(self._sum(theta).s), start, end)
         s, ds, dds = self._sum(theta)
         w, slope = self._frequency(s), self._frequency(s, 1)
