@@ -95,8 +95,9 @@ class ShapedTiming(Timing):
         super().__init__(duration)
         self.law, self.weights = law, shaper_weights(shaper, damping)
         w = 2.0 * np.pi * math.sqrt(1.0 - damping**2) * (np.repeat(values, 2) if len(values) == 1 else values)
-        self._frequency = CubicSpline(np.linspace(0.0, 1.0, len(w)), w)
-        longest = duration * float(w.max())
+        # Of the logarithm: between positive frequencies all are positive.
+        self._logarithm = CubicSpline(np.linspace(0.0, 1.0, len(w)), np.log(w))
+        longest = 1.01 * duration * float(self._frequency(np.linspace(0.0, 1.0, 20 * len(w))).max())
 
         def excess(phase: float) -> float:
             self._set_phase(phase)
@@ -119,6 +120,10 @@ class ShapedTiming(Timing):
         self._phase, self._grid = phase, grid
         self._times = np.concatenate([[0.0], np.cumsum(self._interval_time(grid[:-1], grid[1:]))])
         self._knots = np.interp(ends, grid, self._times)
+
+    def _frequency(self, s: Array) -> Array:
+        """w_d (rad/s) at s."""
+        return np.asarray(np.exp(self._logarithm(s)))
 
     def _sum(self, theta: Array) -> Progress:
         """S and its two derivatives by the phase."""
@@ -152,8 +157,8 @@ class ShapedTiming(Timing):
             error = self._times[k] + self._interval_time(start, theta) - t
             theta = np.clip(theta - error * self._frequency(self._sum(theta).s), start, end)
         s, ds, dds = self._sum(theta)
-        w, slope = self._frequency(s), self._frequency(s, 1)
-        return Progress(s, ds * w, dds * w * w + slope * w * ds * ds)
+        rate = ds * self._frequency(s)
+        return Progress(s, rate, dds * self._frequency(s) ** 2 + self._logarithm(s, 1) * rate * rate)
 
 
 @dataclass(frozen=True, eq=False)
