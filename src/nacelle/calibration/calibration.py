@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
-from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit, minimise
+from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit_with_pairs, minimise
 from nacelle.calibration.identifiability import RANK, Identifiability, Information, identifiability
 from nacelle.calibration.parameters import Parameter, known_parameters, number_of
 from nacelle.calibration.poses import (
@@ -342,9 +342,10 @@ def calibrate(
     located, findings = choose_branches(locate_devices(campaign))
     findings += check_agreement(located)
     located = with_loads(located, estimated)
-    system = System(located, estimated)
-    optimum = fit(system, robust=robust)
+    system, optimum, pairs = fit_with_pairs(System(located, estimated), robust=robust)
     result = _result(system, optimum)
+    outliers = *result.outliers, *((first, f"{name}, with sample {second}") for first, second, name in pairs)
+    result = dataclasses.replace(result, outliers=outliers)
     causes: tuple[Cause, ...] = ()
     findings += _outcome_findings(system, result)
     if result.probability < _POOR:

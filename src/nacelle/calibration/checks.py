@@ -156,18 +156,28 @@ def _nominal_points(campaign: Campaign, tool: Tool) -> Array:
 
 
 def _locate(campaign: Campaign, device: Tracker) -> Tracker:
-    if not {"x", "y", "z"} <= {*device.coordinates}:
+    """The tracker where its positions fit best; of a plane robot two coordinates will do, in its plane."""
+    present = [axis in device.coordinates for axis in AXES[:3]]
+    points, measured = _nominal_points(campaign, device.tool), np.zeros((campaign.count, 3))
+    normal = plane_normal(campaign.robot) if sum(present) == 2 else None
+    if not all(present) and normal is None:
         raise CalibrationError(
             f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base "
             "(position, orientation) with a tolerance, such as tolerance: {z: 5 mm, rx: 1 deg, ry: 1 deg}"
         )
-    columns = [device.coordinates.index(axis) for axis in AXES[:3]]
-    measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
+    for k in np.flatnonzero(present):
+        measured[:, k] = device.values[:, device.coordinates.index(AXES[k])]
     good = np.all(np.isfinite(measured), axis=1)
     if np.sum(good) < FEWEST:
         raise CalibrationError(f"{device.name} has {int(np.sum(good))} positions: too few to find its frame")
     frame, _ = best_frame(points[good], measured[good])
-    return replace(device, frame=frame).within(campaign.robot.size)
+    located = replace(device, frame=frame).within(campaign.robot.size)
+    if all(present) or normal is None:
+        return located
+    # In the plane it may move and rotate; out of it nothing that it measures would change to first order.
+    across = np.where(np.abs(normal) < _FLAT, 0.0, np.abs(normal))
+    free = np.concatenate([np.sqrt(1.0 - np.minimum(across, 1.0) ** 2), across])
+    return replace(located, tolerance=tuple((np.array(located.tolerance) * free).tolist()))
 
 
 def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
@@ -229,7 +239,7 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
         raise CalibrationError(
             f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves{hint}"
         )
-    planar = robot_moves_in_plane(campaign.robot)
+    planar = plane_normal(campaign.robot) is not None
     if spreads[0][2] < _FLAT * spreads[0][0] and not planar:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))
     located, as_given = best_frame(points, measured)
@@ -264,11 +274,11 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     return findings
 
 
-def robot_moves_in_plane(robot: Robot) -> bool:
-    """Whether the platform can only move in a plane."""
+def plane_normal(robot: Robot) -> Array | None:
+    """The normal (3,) of the plane in which the platform moves; None if it moves in space."""
     points = inverse_kinematics(robot, drawn_poses(robot, 8), limits=False).bodies.p[:, PLATFORM]
-    s = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    return bool(s[2] < 1e-9 * s[0])
+    _, s, axes = np.linalg.svd(points - points.mean(axis=0))
+    return np.asarray(axes[2]) if s[2] < 1e-9 * s[0] else None
 
 
 def _swapped_drives(campaign: Campaign, device: Tracker, measured: Array, as_given: float) -> str:

@@ -87,8 +87,8 @@ class CertifiedAssemblies(HasTable):
         q: coordinates of the actuators, rad or m.
         x: reduced poses (S, nx), each the middle of a box that holds exactly one solution.
         radius: half the sides of these boxes (S, nx), m, rad and entries of quaternions.
-        flags: of each pose (S,), by kinematics in floats: `OTHER_BRANCH` where a leg is bent or crossed another
-            way than in the reference pose, `OUT_OF_LIMITS` where a joint is beyond its limits.
+        flags: of each pose (S,), by kinematics in floats: `OTHER_BRANCH` where a leg is bent or crossed
+            another way than in the reference pose, `OUT_OF_LIMITS` where a joint is beyond its limits.
         undecided: how many boxes are neither excluded nor certified: with none the list is complete.
         evaluated: how many boxes were evaluated.
     """
