@@ -143,13 +143,13 @@ def certified_assemblies(robot: Robot, q: Any, *, most: int = 4_000_000) -> Cert
         for box in solutions.boxes:
             # Two boxes of different charts, or a turn apart, may have one solution.
             near = [
-                other
+                image
                 for known, earlier in certified
-                for other in equations.images(known, earlier, chart, box)
+                for image in equations.images(known, earlier, chart, box)
             ]
             if not near:
                 certified.append((chart, box))
-            elif not all(is_single(system, [box, other]) for other in near):
+            elif not all(is_single(system, [box, image]) for image in near):
                 undecided += 1
     poses = [equations.pose_of(chart, box) for chart, box in certified]
     x, radius = (np.array([pose[k] for pose in poses]).reshape(-1, equations.layout.nx) for k in range(2))
@@ -164,8 +164,8 @@ def _flags_at(robot: Robot, q: Array, x: Array) -> Array:
     with np.errstate(invalid="ignore"):
         off = np.abs(joints.q - q)
         off = np.where(robot.revolute_actuators, np.minimum(off, np.abs(off - 2.0 * np.pi)), off)
-        other = ~(off.max(axis=1) < _BRANCH * max(1.0, robot.size))
-    return np.where(other, int(Flag.OTHER_BRANCH), joints.flags & int(Flag.OUT_OF_LIMITS))
+        off_branch = ~(off.max(axis=1) < _BRANCH * max(1.0, robot.size))
+    return np.where(off_branch, int(Flag.OTHER_BRANCH), joints.flags & int(Flag.OUT_OF_LIMITS))
 
 
 @lru_cache(maxsize=16)
@@ -271,18 +271,18 @@ class DistanceEquations:
         """
         pose, scale = self._pose(x, chart)
         size = self.robot.size
-        rod, (anchor, square, normal) = self.rods[0], _held(self.rods[0], q[self.rods[0].actuator])
-        turned, way = pose.R @ rod.end, pose.p - anchor
+        rod, (anchor, square, normal) = self.rods[0], _locked_leg(self.rods[0], q[self.rods[0].actuator])
+        end, way = pose.R @ rod.end, pose.p - anchor
         if normal is not None:
             # Across an axis: |P (p + R b - A)|^2 - l^2, P = 1 - n n^T.
             gaps = []
             for rod in self.rods:
-                anchor, square, normal = _held(rod, q[rod.actuator])
+                anchor, square, normal = _locked_leg(rod, q[rod.actuator])
                 assert normal is not None
                 way = _across(pose.p + pose.R @ rod.end - anchor, normal)
                 gaps.append(dot(way, way) - square)
             return pack([gap * (1.0 / (size * size)) for gap in gaps])
-        first = scale * (dot(way, way) + float(rod.end @ rod.end) - square) + 2.0 * dot(way, turned)
+        first = scale * (dot(way, way) + float(rod.end @ rod.end) - square) + 2.0 * dot(way, end)
         slopes, constants = self._linear(pose.R, scale, q)
         # Less the first one, the others are linear in p.
         others = [dot(slope, pose.p) - constant for slope, constant in zip(slopes, constants, strict=True)]
@@ -290,16 +290,18 @@ class DistanceEquations:
 
     def _linear(self, R: Array, scale: Scalar, q: Array) -> tuple[Array, Array]:
         """The equations, less the first, in p: slopes (n - 1, 3) p = constants (n - 1,)."""
-        rod, (anchor, square, _) = self.rods[0], _held(self.rods[0], q[self.rods[0].actuator])
-        turned, factor = R @ rod.end, 1.0 / (self.robot.size * self.robot.size)
+        rod, (anchor, square, _) = self.rods[0], _locked_leg(self.rods[0], q[self.rods[0].actuator])
+        first_end, factor = R @ rod.end, 1.0 / (self.robot.size * self.robot.size)
         slopes, constants = [], []
-        for other in self.rods[1:]:
-            far, far_square, _ = _held(other, q[other.actuator])
-            far_turned = R @ other.end
-            fixed = float(other.end @ other.end - rod.end @ rod.end) - (far_square - square)
-            fixed = scale * (fixed + dot(far, far) - dot(anchor, anchor))
-            slopes.append(((far_turned - turned) - scale * (far - anchor)) * (2.0 * factor))
-            constants.append(((dot(far, far_turned) - dot(anchor, turned)) * 2.0 - fixed) * factor)
+        for second in self.rods[1:]:
+            second_anchor, second_square, _ = _locked_leg(second, q[second.actuator])
+            second_end = R @ second.end
+            fixed = float(second.end @ second.end - rod.end @ rod.end) - (second_square - square)
+            fixed = scale * (fixed + dot(second_anchor, second_anchor) - dot(anchor, anchor))
+            slopes.append(((second_end - first_end) - scale * (second_anchor - anchor)) * (2.0 * factor))
+            constants.append(
+                ((dot(second_anchor, second_end) - dot(anchor, first_end)) * 2.0 - fixed) * factor
+            )
         return np.array(slopes), pack(constants)
 
     def _pose(self, x: Array, chart: int) -> tuple[Pose, Scalar]:
@@ -332,12 +334,12 @@ class DistanceEquations:
             def linear(u: Array, q: Array, chart: int = chart) -> dict[str, Array]:
                 pose, scale = self._pose(pack([0.0, 0.0, 0.0, *u]), chart)
                 A, c = self._linear(pose.R, scale, q)
-                held = [_held(rod, q[rod.actuator]) for rod in self.rods]
+                locked = [_locked_leg(rod, q[rod.actuator]) for rod in self.rods]
                 ways = [
                     pose.R @ rod.end * (1.0 / scale) - anchor
-                    for rod, (anchor, _, _) in zip(self.rods, held, strict=True)
+                    for rod, (anchor, _, _) in zip(self.rods, locked, strict=True)
                 ]
-                return {"A": A, "c": c, "ways": np.array(ways), "squares": pack([s for _, s, _ in held])}
+                return {"A": A, "c": c, "ways": np.array(ways), "squares": pack([s for _, s, _ in locked])}
 
             shapes = {"u": (3,), "q": (len(self.robot.actuators),)}
             functions.append(BoxFunction(trace(linear, shapes, f"linear{chart}").program()))
@@ -394,7 +396,7 @@ class DistanceEquations:
         """A box (n, 2) of coordinates that holds all solutions: no point is farther than rods reach."""
         low, high = np.full(3, -np.inf), np.full(3, np.inf)
         for rod in self.rods:
-            anchor, square, normal = _held(rod, q[rod.actuator])
+            anchor, square, normal = _locked_leg(rod, q[rod.actuator])
             reach = np.sqrt(float(square)) + np.linalg.norm(rod.end)
             if normal is not None:
                 # Nothing is known along the axis.
@@ -422,31 +424,31 @@ class DistanceEquations:
         spread = np.full(4, 2.0 * np.sum(radius[3:6]) + 1e-15)
         return np.concatenate([middle[:3], quat]), np.concatenate([radius[:3], spread])
 
-    def images(self, chart: int, box: Array, other: int, near: Array) -> list[Array]:
+    def images(self, chart: int, box: Array, new_chart: int, near: Array) -> list[Array]:
         """A box of one chart as boxes of another one, where they are near a box of that."""
         middle, radius = middle_radius(box)
         if self.layout.quaternion is not None:
             quat = np.insert(middle[3:6], chart, 1.0)
-            if abs(quat[other]) < 0.5:
+            if abs(quat[new_chart]) < 0.5:
                 return []
-            moved = np.concatenate([middle[:3], np.delete(quat / quat[other], other)])
+            image = np.concatenate([middle[:3], np.delete(quat / quat[new_chart], new_chart)])
             # Quotients by an entry of at least 0.5 change by at most six times the largest error.
             wide = np.concatenate([radius[:3], np.full(3, 6.0 * np.max(radius[3:6]))])
-            candidates = [(moved, wide + 1e-13)]
+            candidates = [(image, wide + 1e-13)]
         else:
             turns = [k for k, axis in enumerate(self.robot.motion.twist_axes) if axis >= 3]
             shifts = itertools.product((-2.0 * np.pi, 0.0, 2.0 * np.pi), repeat=len(turns))
             candidates = []
             for shift in shifts:
-                moved = middle.copy()
-                moved[turns] += shift
-                candidates.append((moved, radius + 1e-14))
+                image = middle.copy()
+                image[turns] += shift
+                candidates.append((image, radius + 1e-14))
         there, size = middle_radius(near)
         room = 1e-9 * np.maximum(1.0, np.abs(there))
         return [
-            around(moved, wide)
-            for moved, wide in candidates
-            if np.all(np.abs(moved - there) <= wide + size + room)
+            around(image, wide)
+            for image, wide in candidates
+            if np.all(np.abs(image - there) <= wide + size + room)
         ]
 
 
@@ -476,20 +478,20 @@ def _shrink_to_spheres(P: Array, ways: Array, squares: Array) -> Array:
     return P
 
 
-def _held(rod: _Rod, q: Scalar) -> tuple[Array, Scalar, Array | None]:
+def _locked_leg(rod: _Rod, q: Scalar) -> tuple[Array, Scalar, Array | None]:
     """The point A (3,), m, the square of the length, and the axis of a single revolute joint, in the base."""
     if rod.elbow is None:
         assert rod.slide is not None
         normal = None if rod.normal is None else rod.root.R @ rod.normal
         return rod.root.p, _square(rod.rod + rod.slide * q, rod.normal), normal
     if rod.letter == "R":
-        moved = rotation_z(q) @ rod.elbow
-        turned = None if rod.normal is None else rotation_z(q) @ rod.normal
+        elbow = rotation_z(q) @ rod.elbow
+        axis = None if rod.normal is None else rotation_z(q) @ rod.normal
     else:
-        moved, turned = rod.elbow + pack([0.0, 0.0, q]), rod.normal
-    normal = None if turned is None else rod.root.R @ turned
+        elbow, axis = rod.elbow + pack([0.0, 0.0, q]), rod.normal
+    normal = None if axis is None else rod.root.R @ axis
     square = _square(rod.rod, None if normal is None else np.array([0.0, 0.0, 1.0]))
-    return rod.root.R @ moved + rod.root.p, square, normal
+    return rod.root.R @ elbow + rod.root.p, square, normal
 
 
 def _across(way: Array, normal: Array) -> Array:

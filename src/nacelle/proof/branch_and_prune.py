@@ -188,14 +188,14 @@ def _is_proper(X: Array) -> Array:
 
 
 def _inverses(M: Array, usable: Array) -> Array:
-    """Inverses of matrices in floats; anything where there is none."""
+    """Inverses of matrices in floats; of singular ones anything."""
     n = M.shape[-1]
     safe = np.where(usable[:, None, None], M, np.eye(n))
     scale = np.max(np.abs(safe), axis=(1, 2), initial=1e-300)
     try:
         C = np.linalg.inv(safe)
     except np.linalg.LinAlgError:
-        # A multiple of 1 is no worse than any other matrix where there is none.
+        # Any matrix is right, and none is good for a singular one.
         C = np.linalg.inv(safe + 1e-9 * scale[:, None, None] * np.random.default_rng(0).normal(size=(n, n)))
     return np.where(np.isfinite(C), C, 0.0)
 
@@ -283,7 +283,7 @@ def _distinct(system: SquareSystem, solutions: list[Array]) -> tuple[list[Array]
     distinct: list[Array] = []
     doubtful: list[Array] = []
     for box in solutions:
-        near = [k for k, other in enumerate(distinct) if _overlap(box, other)]
+        near = [k for k, earlier in enumerate(distinct) if _overlap(box, earlier)]
         if not near:
             distinct.append(box)
             continue
