@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import nacelle
-from calibration.campaigns import Array, bench, platform_poses, zeros_at
-from nacelle.calibration.fit import System
+from calibration.campaigns import FRAME, Array, bench, platform_poses, zeros_at
+from nacelle.calibration.devices import Distance, Places, Target, Tool
+from nacelle.calibration.fit import Campaign, System
 from nacelle.calibration.loops import Loops, states_at
 from nacelle.calibration.parameters import Geometry, Parameter, encoders_of, known_parameters
 from nacelle.calibration.poses import default_parameters, drawn_poses, opening_parameters, platform_rates
@@ -17,6 +20,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, rotation_quat
 from nacelle.tree.closure import closure_residual
 from nacelle.tree.spanning_tree import tree_kinematics
+from nacelle.vision.camera import Camera
 from support.random_robots import random_robot
 
 CASES = [
@@ -89,10 +93,37 @@ def test_states_of_other_geometry_are_closed(name: str) -> None:
 
 
 def test_residuals_change_by_their_derivatives() -> None:
-    """All rows of a system along each parameter, motions taken out, by central differences."""
     made = bench(nacelle.load("fivebar"), 6)
-    campaign = made.with_tracker(made.seen, tolerance=(0.1,) * 3 + (1.0,) * 3)
-    system = System(campaign, made.parameters)
+    check_rows(made.with_tracker(made.seen, tolerance=(0.1,) * 3 + (1.0,) * 3))
+
+
+def sagging_campaign() -> Campaign:
+    """Every device at a hexapod that sags by centimetres and tenths of a radian, tools off the origin."""
+    robot = random_robot("6 UPS", 2)
+    made = bench(robot, 5)
+    tool = Tool(1, np.array([0.1, -0.05, 0.07]), 1e-3)
+    camera = Camera.look_at(made.x[0, :3], made.x[0, :3] + np.array([0.2, 0.1, 2.0]))
+    tracker = replace(made.campaign.devices[0], tolerance=(0.1,) * 3 + (1.0,) * 3, tool=tool, frame=FRAME)
+    devices = (
+        tracker,
+        Distance(np.ones((5, 1)), 1e-5, np.array([0.3, 0.2, -1.0]), (1e-3,) * 4, tool),
+        Target(np.full((5, 2), 500.0), 0.1, camera, (1e-3,) * 6, tool),
+        Places(
+            np.array([[0.0], [1.0], [0.0], [1.0], [np.nan]]), 1e-5, tool, near=made.x[:2, :3], tolerance=0.1
+        ),
+    )
+    sag = np.random.default_rng(0).normal(size=(5, 6)) * ([0.03] * 3 + [0.2] * 3)
+    return replace(made.campaign, devices=devices, sag=sag)
+
+
+@pytest.mark.slow
+def test_residuals_of_a_robot_that_sags() -> None:
+    check_rows(sagging_campaign())
+
+
+def check_rows(campaign: Campaign) -> None:
+    """All rows of a system along each parameter, motions taken out, by central differences."""
+    system = System(campaign, default_parameters(campaign.robot))
     point = system.start()
     rows = system.rows(point)
     U, s, _ = np.linalg.svd(rows.A, full_matrices=False)
