@@ -52,6 +52,7 @@ _PARTS = {
     "VisualFeedbackComparison": ("control", "visual_comparison_parts"),
     "Observation": ("vision", "observation_parts"),
     "Sizing": ("loads", "sizing_parts"),
+    "TimeOptimal": ("motion", "motion_parts"),
     "PeakReactions": ("loads", "reaction_parts"),
     "GravityBalance": ("loads", "balance_parts"),
     "NaturalFrequencies": ("vibrations", "modes_parts"),
