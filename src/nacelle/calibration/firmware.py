@@ -25,7 +25,6 @@ from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, System, minimise
 from nacelle.calibration.parameters import AXES, Parameter, encoders_of, known_parameters
 from nacelle.calibration.poses import drawn_poses, opening_parameters
-from nacelle.calibration.simulated import held_states
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.kinematics.solve.inverse import inverse_kinematics
@@ -435,9 +434,8 @@ def _description_numbers(nominal: Robot, machine: Robot) -> FirmwareSettings:
     optimum = minimise(system, system.start(), np.ones(system.present.shape))
     values = optimum.point.values
     q, _ = system.geometry.coordinates(readings, values)
-    states, reached = held_states(
-        system.loops, system.geometry.vector(values), encoders, q, optimum.point.states
-    )
+    held = [item.axis for item in encoders]
+    states, reached = system.loops.hold(system.geometry.vector(values), held, q, optimum.point.states)
     off = np.linalg.norm(states.platform[:, :3] - seen.p[good, PLATFORM], axis=1)[reached]
     believed = system.geometry.machine(values)
     names, vector = nominal.numbers.names("geometry"), nominal.numbers.vector("geometry")
