@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import nacelle
-from calibration.campaigns import Array, bench, platform_poses, zeros_at
-from nacelle.calibration.devices import Distance, Target, Tool, Tracker
+from calibration.campaigns import FRAME, Array, bench, platform_poses, zeros_at
+from nacelle.calibration.devices import Distance, Places, Target, Tool, Tracker
 from nacelle.calibration.fit import Campaign, System
 from nacelle.calibration.loops import Loops, states_at
 from nacelle.calibration.parameters import AXES, Geometry, Parameter, encoders_of, known_parameters
@@ -155,3 +157,21 @@ def test_residuals_of_all_devices_under_load() -> None:
     blank = Campaign(robot, inverse_kinematics(robot, x, limits=False).q, encoders, devices, guess=x)
     values = np.zeros(len(some))
     check_rows(System(with_loads(simulate_campaign(blank, some, values, rng)), some))
+
+
+@pytest.mark.slow
+def test_residuals_of_a_robot_that_sags() -> None:
+    """Every device at a hexapod that sags by centimetres and tenths of a radian, tools off the origin."""
+    made = bench(random_robot("6 UPS", 2), 5)
+    tool = Tool(1, np.array([0.1, -0.05, 0.07]), 1e-3)
+    camera = Camera.look_at(made.x[0, :3], made.x[0, :3] + np.array([0.2, 0.1, 2.0]))
+    tracker = replace(made.campaign.devices[0], tolerance=(0.1,) * 6, tool=tool, frame=FRAME)
+    labels = np.array([[0.0], [1.0], [0.0], [1.0], [np.nan]])
+    devices = (
+        tracker,
+        Distance(np.ones((5, 1)), 1e-5, np.array([0.3, 0.2, -1.0]), (1e-3,) * 4, tool),
+        Target(np.full((5, 2), 500.0), 0.1, camera, (1e-3,) * 6, tool),
+        Places(labels, 1e-5, tool, near=made.x[:2, :3], tolerance=0.01),
+    )
+    sag = np.random.default_rng(0).normal(size=(5, 6)) * ([0.03] * 3 + [0.2] * 3)
+    check_rows(System(replace(made.campaign, devices=devices, sag=sag), made.parameters))

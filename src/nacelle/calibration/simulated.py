@@ -11,7 +11,7 @@ import numpy as np
 
 from nacelle.calibration.calibration import covariance_of, information_of
 from nacelle.calibration.checks import best_frame, locate_devices
-from nacelle.calibration.devices import Places, Tracker, tool_point
+from nacelle.calibration.devices import Places, Tracker, tool_points
 from nacelle.calibration.fit import Campaign, Point, System, fit
 from nacelle.calibration.loops import Loops, States, states_at
 from nacelle.calibration.parameters import Geometry, Parameter
@@ -87,7 +87,7 @@ def _visit(
     for _ in range(_STEPS):
         states, gap = system.loops.close(geometry, states)
         now = system.loops.linearise(geometry, states, none)
-        p, response, _ = tool_point(now, device.tool, np.zeros(3), system.sag)
+        p, response, _, _ = tool_points(now, device.tool, np.zeros(3), system.sag)
         if goals is None:
             first = {int(k): int(s) for s, k in zip(visits[::-1], index[::-1], strict=True)}
             goals = p[[first[int(k)] for k in index]] + device.noise * rng.normal(size=(len(visits), 3))
