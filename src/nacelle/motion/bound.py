@@ -55,8 +55,8 @@ def costate_at(s: Array, stops: Array, nodes: Array, z: Array, mean: Array) -> C
     """
     y, slope, means = np.zeros_like(s), np.zeros_like(s), np.zeros_like(mean)
     for first, last in pairwise(np.searchsorted(nodes, stops - 1e-12 * nodes[-1])):
-        for end, beside, side in ((first, first + 1, 1.0), (last, last - 1, -1.0)):
-            a, rise = nodes[end], z[beside] / abs(nodes[beside] - nodes[end])
+        for end, next_node, side in ((first, first + 1, 1.0), (last, last - 1, -1.0)):
+            a, rise = nodes[end], z[next_node] / abs(nodes[next_node] - nodes[end])
             k = -2.0 * side * rise**-1.5
             here = (s >= nodes[first]) & (s <= nodes[last])
             way = np.abs(s[here] - a)

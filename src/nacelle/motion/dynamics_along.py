@@ -50,7 +50,7 @@ from nacelle.trajectory.sampling import counting_start
 WIDE, NARROW = 0.5, 0.02
 # Half the parts of an interval between which joints may turn back, and the speed at which that is seen, as
 # a part of the path in a second.
-_DIVISIONS, _CREEP = 4, 1e-6
+_DIVISIONS, _CREEP = 24, 1e-6
 # The least jump of a force that is looked for, as a part of the largest force.
 _JUMP = 1e-6
 
