@@ -11,7 +11,7 @@ import pytest
 from nacelle.compile.interval import BoxFunction
 from nacelle.kinematics import kinematic_model
 from nacelle.program.graph import Graph
-from nacelle.program.interval import RoundingGraph, interval_program
+from nacelle.program.interval import ExactGraph, derivative_program, directional_program, interval_program
 from nacelle.program.program import BINARY, UNARY, Program, Variable, variable_slices
 from nacelle.program.trace import trace
 from nacelle.spatial.interval import Interval
@@ -97,7 +97,7 @@ def test_holds_exact_results(seed: int) -> None:
 
 
 def test_folds_no_rounding() -> None:
-    graph = RoundingGraph()
+    graph = ExactGraph()
     near = 0.1 + 2.0**-56
     assert graph.const(0.1) != graph.const(near)
     assert Graph().const(0.1) == 0
@@ -106,7 +106,8 @@ def test_folds_no_rounding() -> None:
     twice = graph.mul(graph.const(0.1), graph.mul(graph.const(0.3), x))
     assert graph.nodes[twice][0] == "mul"
     assert graph.nodes[graph.nodes[twice][2]][0] == "mul"
-    assert graph.values[graph.sub(graph.const(0.3), graph.const(0.1 + 0.2))] == 0.3 - (0.1 + 0.2)
+    assert graph.values[graph.mul(graph.const(0.1), graph.const(0.3))] is None
+    assert graph.values[graph.sub(graph.const(0.75), graph.const(0.5))] == 0.25
 
 
 def test_constants_are_not_rounded_inwards() -> None:
@@ -150,6 +151,39 @@ def test_bounds_are_a_plain_program() -> None:
     bounds.check()
     assert [variable.name for variable in bounds.inputs] == ["x_lo", "x_hi"]
     assert [variable.name for variable in bounds.outputs] == ["y_lo", "y_hi"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mean_value_forms(seed: int) -> None:
+    # y(x) lies in y(m) + y'(X) (x - m), by entries and along the way, where y' is known.
+    program, rng = random_program(seed), np.random.default_rng(seed)
+    boxes = random_boxes(rng, 800, INPUTS)
+    middle = 0.5 * (boxes[..., 0] + boxes[..., 1])
+    points = boxes[..., 0] + rng.uniform(0.0, 1.0, middle.shape) * (boxes[..., 1] - boxes[..., 0])
+    way = points - middle
+    slopes = BoxFunction(derivative_program(program, ["x"]), "numpy")(boxes)["d_y"]
+    along = BoxFunction(directional_program(program), "numpy")(boxes, np.stack([way, way], axis=-1))["d_y"]
+    reach = np.sort(slopes * way[:, None, :, None], axis=-1).sum(axis=2)
+    change = evaluate(program, points) - evaluate(program, middle)
+    size = 1e-9 * (1.0 + np.abs(change) + np.abs(evaluate(program, middle)))[..., None] * [-1.0, 1.0]
+    assert not points_leave(change, reach + size).any()
+    assert not points_leave(change, along + size).any()
+    assert np.isfinite(along).any()
+    # Entries and directions say the same at points.
+    at = np.stack([middle, middle], axis=-1)
+    J = BoxFunction(derivative_program(program, ["x"]), "numpy")(at)["d_y"].mean(axis=-1)
+    d = BoxFunction(directional_program(program), "numpy")(at, np.stack([way, way], axis=-1))["d_y"]
+    with np.errstate(invalid="ignore"):
+        far = np.abs((J @ way[..., None])[..., 0] - d.mean(axis=-1)) > 1e-6 * (1.0 + np.abs(d).max(axis=-1))
+    assert not far.any()
+
+
+def test_derivatives_say_nothing_where_a_function_jumps() -> None:
+    code = (("input", 0), ("const", 1.0), ("const", 2.0), ("where", 0, 1, 2), ("add", 0, 3))
+    program = Program("jump", (Variable("x", (1,)),), (Variable("y", (1,)),), code, (4,))
+    slope = BoxFunction(derivative_program(program, ["x"]), "numpy")
+    assert np.isnan(slope(np.array([[-1.0, 1.0]]))["d_y"]).all()
+    assert np.allclose(slope(np.array([[0.5, 1.0]]))["d_y"], 1.0)
 
 
 @pytest.mark.soak

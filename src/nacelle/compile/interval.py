@@ -17,7 +17,7 @@ from nacelle.compile.native import numpy_kernel, runnable_target
 from nacelle.compile.packed import pack_entry, package_hash, unpack_entry
 from nacelle.emit.registry import TargetError, warn_once
 from nacelle.emit.store import Store
-from nacelle.program.interval import interval_program
+from nacelle.program.interval import JUMPS, interval_program
 from nacelle.program.program import Program
 
 Array = NDArray[Any]
@@ -48,11 +48,20 @@ class BoxFunction:
             *boxes: for each input bounds (..., *shape, 2); leading dimensions broadcast.
         """
         ends = [np.asarray(box[..., k], dtype=float, order="C") for box in boxes for k in range(2)]
-        results = self.bounds(*ends)
-        return {
-            variable.name: np.stack([results[f"{variable.name}_lo"], results[f"{variable.name}_hi"]], axis=-1)
-            for variable in self.program.outputs
+        # NumPy, where it takes the place of a compiler, would warn of NaN.
+        with np.errstate(all="ignore"):
+            results = self.bounds(*ends)
+        bounds = {
+            name: np.stack([results[f"{name}_lo"], results[f"{name}_hi"]], axis=-1)
+            for name in (variable.name for variable in self.program.outputs)
         }
+        sides = bounds.pop(JUMPS, None)
+        if sides is not None:
+            # A derivative says nothing about a box in which the function jumps.
+            jumps = ~np.all(sides[..., 0] == sides[..., 1], axis=-1)
+            for values in bounds.values():
+                values[jumps] = np.nan
+        return bounds
 
 
 @lru_cache(maxsize=64)
