@@ -9,7 +9,8 @@
 
 The names here are the ones that most programs need. The rest is in `nacelle.kinematics`, `nacelle.dynamics`,
 `nacelle.trajectory`, `nacelle.simulation`, `nacelle.identification`, `nacelle.control`, `nacelle.elastic`,
-`nacelle.vision`, `nacelle.papers`, `nacelle.io` and `nacelle.errors`; `help(nacelle.control)` shows the way.
+`nacelle.vision`, `nacelle.proof`, `nacelle.papers`, `nacelle.io` and `nacelle.errors`;
+`help(nacelle.control)` shows the way.
 
 Conventions: the robot is the first argument; `x`, `v`, `a` are pose, twist and acceleration of the platform,
 `q` the actuators' positions, `tau` their forces, `t` is time, `external` maps names to wrenches. Arrays may

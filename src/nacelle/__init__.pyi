@@ -8,6 +8,7 @@ from nacelle import (
     io as io,
     kinematics as kinematics,
     papers as papers,
+    proof as proof,
     simulation as simulation,
     studies as studies,
     trajectory as trajectory,
@@ -50,6 +51,7 @@ from nacelle.kinematics import (
 from nacelle.library import build as build, check as check, load as load, loads as loads
 from nacelle.model.payload import with_payload as with_payload
 from nacelle.model.robot import Robot as Robot
+from nacelle.proof.path import prove as prove
 from nacelle.report.operations import operation_count as operation_count
 from nacelle.robots import names
 from nacelle.simulation import simulate as simulate

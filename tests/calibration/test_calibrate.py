@@ -331,8 +331,17 @@ def test_parameters_by_pattern() -> None:
     assert chosen[-1].tolerance == 1e-3
     with pytest.raises(CalibrationError, match="did you mean"):
         choose_parameters(known, ["zero.leg1.motr"])
-    with pytest.raises(CalibrationError, match="positive number"):
+    with pytest.raises(CalibrationError, match="positive quantity"):
         choose_parameters(known, ["zero.*=-1"])
+    first = choose_parameters(known, ["default", "zero.leg1.*=1 deg,-2 deg..1.5 deg"], lambda: chosen)
+    assert [one.name for one in first] == [one.name for one in chosen]
+    assert first[3].tolerance == pytest.approx(np.radians(1.0))
+    assert first[3].bounds == pytest.approx((np.radians(-2.0), np.radians(1.5)))
+    assert first[4].tolerance == 1e-3
+    with pytest.raises(CalibrationError, match=r"predecessor\.x is in m: 'deg' is not a unit of length"):
+        choose_parameters(known, ["leg1.*.predecessor.x=1 deg"])
+    with pytest.raises(CalibrationError, match="hold 0"):
+        choose_parameters(known, ["zero.*=1 deg..2 deg"])
 
 
 def test_bounds_hold(fivebar: Bench) -> None:

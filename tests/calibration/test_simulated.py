@@ -186,6 +186,6 @@ def test_the_command_plans_and_lists(tmp_path: Path) -> None:
 def test_the_page_says_what_is_not_known() -> None:
     made = bench(nacelle.load("fivebar"), 20)
     page = calibration_page(calibrate(made.campaign, made.parameters, validate=False))
-    assert "What nothing shows" in page
+    assert "What the data do not show alone" in page
     assert "tracker.x" in page
     assert "src=" not in page

@@ -1,15 +1,16 @@
 from nacelle.calibration.calibration import Calibration as Calibration, calibrate as calibrate
-from nacelle.calibration.campaign_file import read_campaign as read_campaign, with_loads as with_loads
+from nacelle.calibration.camera_edges import Edges as Edges, edge_devices as edge_devices
+from nacelle.calibration.campaign_file import read_campaign as read_campaign
 from nacelle.calibration.devices import (
     Distance as Distance,
-    Edges as Edges,
     Pairs as Pairs,
+    Places as Places,
     Target as Target,
     Tool as Tool,
     Tracker as Tracker,
-    edge_devices as edge_devices,
 )
 from nacelle.calibration.fit import Campaign as Campaign
+from nacelle.calibration.lines_of_sight import View as View
 from nacelle.calibration.parameters import (
     Encoder as Encoder,
     Parameter as Parameter,

@@ -3,8 +3,7 @@
 With J the whitened rows at the optimum, motions eliminated, and T the tolerances, the covariance of the
 values is C = (J^T J + T^-2)^-1. Scaled by T, J T = U diag(s) V^T says of every direction v of the parameters
 how many of its tolerances a standard deviation of the noise is worth: s = 0 is no information at all (not
-identified), s below 1 less than what was expected before (decided by the tolerances). Combinations that
-nothing shows are the null vectors, reduced to echelon form, the shortest to read.
+identified, `identifiability`), s below 1 less than what was expected before (decided by the tolerances).
 
 The sum of the squared residuals has, where everything is right, the chi-square distribution of rows less
 motions less sum s^2 / (1 + s^2), what the parameters take of them: a whole degree where data decide, none
@@ -20,7 +19,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,12 +26,14 @@ import numpy as np
 
 from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
 from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit, minimise
-from nacelle.calibration.parameters import Parameter, known_parameters
+from nacelle.calibration.identifiability import RANK, Identifiability, Information, identifiability
+from nacelle.calibration.parameters import Parameter, known_parameters, number_of
 from nacelle.calibration.poses import (
     default_parameters,
     drawn_poses,
     opening_parameters,
     platform_rates,
+    with_loads,
     without_rigid_motion,
 )
 from nacelle.distribution import __version__
@@ -42,15 +42,11 @@ from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
 
-# Singular values below this part of the largest are no information.
-_RANK = 1e-9
 # Probabilities below which a sum of squares, and a cause, is beyond chance.
 _POOR, _CAUSE = 1e-4, 1e-4
 _WORKSPACE = 200
 # What lines of `sources` begin with that say where calibrated numbers come from.
 _CALIBRATED = "calibrated: "
-# Entries of a combination below this part of its largest are left out of its text.
-_SMALL = 1e-3
 
 
 class PoseError(NamedTuple):
@@ -60,11 +56,17 @@ class PoseError(NamedTuple):
         position: m.
         rotation: rad.
         largest: the largest deviation of the position anywhere, m.
+        positions: that of the position at each pose of the workspace, ascending, m.
     """
 
     position: float
     rotation: float
     largest: float
+    positions: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, float]:
+        """As plain data, SI units."""
+        return {"position": self.position, "rotation": self.rotation, "largest": self.largest}
 
 
 class Cause(NamedTuple):
@@ -95,10 +97,10 @@ class Calibration:
         parameters: what was estimated, of the machine and of the devices.
         values: their values, SI (P,).
         covariance: of their errors (P, P).
-        information: singular values s (P,) of the scaled rows.
-        directions: the right singular vectors (P, P), a row each.
+        identifiability: what the data show, and what they do not.
         chi_square: sum of the squared residuals.
         degrees: of its freedom.
+        residuals: of each encoder and device (S,), root mean square over the noise; NaN where not measured.
         outliers: what was left out: (sample, encoder or device).
         findings: what the checks say, worst first.
         causes: what else would explain the residuals, best first; empty where they are noise.
@@ -113,10 +115,10 @@ class Calibration:
     parameters: tuple[Parameter, ...]
     values: Array
     covariance: Array
-    information: Array
-    directions: Array
+    identifiability: Identifiability
     chi_square: float
     degrees: int
+    residuals: dict[str, Array]
     outliers: tuple[tuple[int, str], ...]
     findings: tuple[Finding, ...]
     causes: tuple[Cause, ...]
@@ -136,49 +138,34 @@ class Calibration:
         tolerance = np.array([item.tolerance for item in self.parameters])
         return np.asarray(np.clip(1.0 - (self.deviations / tolerance) ** 2, 0.0, 1.0))
 
-    @cached_property
+    @property
     def rank(self) -> int:
         """How many directions of the parameters the data show."""
-        return int(np.sum(self.information > _RANK * self.information[0]))
+        return self.identifiability.information.rank
 
-    @cached_property
+    @property
     def unidentified(self) -> tuple[str, ...]:
         """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
-        null = self.directions[self.rank :]
-        return tuple(
-            item.name
-            for item, column in zip(self.parameters, null.T, strict=True)
-            if np.linalg.norm(column) > 1e-6
-        )
+        return self.identifiability.information.unidentified_names(self.parameters)
 
-    @cached_property
+    @property
     def combinations(self) -> tuple[str, ...]:
         """Changes of the parameters that nothing measured shows, the pivot first."""
-        null = self.directions[self.rank :].copy()
-        tolerance = np.array([item.tolerance for item in self.parameters])
-        pivots = []
-        for row in range(len(null)):
-            column = int(np.argmax(np.max(np.abs(null[row:]), axis=0)))
-            best = row + int(np.argmax(np.abs(null[row:, column])))
-            null[[row, best]] = null[[best, row]]
-            null[row] /= null[row, column]
-            for k in range(len(null)):
-                if k != row:
-                    null[k] -= null[k, column] * null[row]
-            pivots.append(column)
-        texts = []
-        for row, pivot in zip(null, pivots, strict=True):
-            physical = row * tolerance / tolerance[pivot]
-            others = [k for k in np.flatnonzero(np.abs(row) > _SMALL).tolist() if k != pivot]
-            terms = [
-                f"{physical[k]:+.4g} {self._unit_ratio(k, pivot)}{self.parameters[k].name}" for k in others
-            ]
-            texts.append(" ".join([self.parameters[pivot].name, *terms]))
-        return tuple(texts)
+        return tuple(item.text for item in self.identifiability.hidden)
 
-    def _unit_ratio(self, k: int, pivot: int) -> str:
-        first, second = self.parameters[k].unit, self.parameters[pivot].unit
-        return "" if first == second else f"[{first or '1'}/{second or '1'}] "
+    @property
+    def identified_combinations(self) -> tuple[tuple[str, float, float, str], ...]:
+        """What the data show of these parameters: text, value, standard deviation (SI) and unit of each."""
+        units = {item.name: item.unit for item in self.parameters}
+        return tuple(
+            (
+                text,
+                float(factors @ self.values),
+                float(np.sqrt(factors @ self.covariance @ factors)),
+                units[text.partition(" ")[0]],
+            )
+            for text, factors, _ in self.identifiability.identified
+        )
 
     @property
     def probability(self) -> float:
@@ -203,6 +190,8 @@ class Calibration:
             {
                 "name": item.name,
                 "unit": item.unit,
+                "nominal": number_of(self.nominal, item),
+                "calibrated": number_of(self.robot, item),
                 "value": float(value),
                 "deviation": float(deviation),
                 "tolerance": item.tolerance,
@@ -220,14 +209,20 @@ class Calibration:
             "covariance": self.covariance.tolist(),
             "identified": self.rank,
             "not identified": list(self.unidentified),
-            "combinations that nothing shows": list(self.combinations),
+            "combinations that nothing shows": [
+                {"text": text, "meaning": meaning} for text, _, meaning in self.identifiability.hidden
+            ],
+            "combinations that the data show": [
+                {"text": text, "value": value, "deviation": deviation, "unit": unit}
+                for text, value, deviation, unit in self.identified_combinations
+            ],
             "chi_square": self.chi_square,
             "degrees": self.degrees,
             "probability": self.probability,
             "outliers": [{"sample": sample, "of": name} for sample, name in self.outliers],
             "findings": [{"error": finding.is_error, "text": finding.text} for finding in self.findings],
             "causes": [cause._asdict() for cause in self.causes],
-            "pose error": {"before": self.before._asdict(), "after": self.after._asdict()},
+            "pose error": {"before": self.before.to_dict(), "after": self.after.to_dict()},
             "validation": None if self.validation is None else self.validation._asdict(),
         }
 
@@ -257,7 +252,15 @@ class Calibration:
                 f"{format_count(count, 'pose')} left out: residuals {first:.4g} -> {last:.4g} times the noise"
             )
         lines.append(f"{self.rank} of {len(self.parameters)} directions are shown by the data")
-        lines += [f"  nothing shows: {text}" for text in self.combinations]
+        lines += [
+            f"  nothing shows{f' ({meaning})' if meaning else ''}: {text}"
+            for text, _, meaning in self.identifiability.hidden
+        ]
+        for text, value, deviation, unit in self.identified_combinations:
+            number, label = shown_unit(unit)
+            lines.append(
+                f"  the data show: {text} = {value * number:.5f} +- {deviation * number:.5f} {label}"
+            )
         if self.outliers:
             named = ", ".join(f"{name} at {sample}" for sample, name in self.outliers[:8])
             more = f", and {len(self.outliers) - 8} more" if len(self.outliers) > 8 else ""
@@ -338,6 +341,7 @@ def calibrate(
     )
     located, findings = choose_branches(locate_devices(campaign))
     findings += check_agreement(located)
+    located = with_loads(located, estimated)
     system = System(located, estimated)
     optimum = fit(system, robust=robust)
     result = _result(system, optimum)
@@ -346,6 +350,7 @@ def calibrate(
     if result.probability < _POOR:
         causes = tuple(other_causes(system, optimum))
         findings += [_poor_fit(result, causes)]
+    findings += _small_residuals(result)
     checked = _validate(system, optimum) if validate and located.count >= 15 else None
     ordered = tuple(sorted(findings, key=lambda finding: not finding.is_error))
     return dataclasses.replace(result, findings=ordered, causes=causes, validation=checked)
@@ -361,11 +366,11 @@ def covariance_of(system: System, optimum: Optimum) -> Array:
 
 def _result(system: System, optimum: Optimum) -> Calibration:
     campaign, values = system.campaign, optimum.point.values
-    J = optimum.reduced.J * system.tolerance
-    _, s, directions = np.linalg.svd(
-        np.concatenate([J, np.zeros((system.count, system.count))]), full_matrices=False
-    )
-    C = covariance_of(system, optimum)
+    taken = np.linalg.svd(optimum.reduced.J * system.tolerance, compute_uv=False)
+    results, information = _result_columns(system), information_of(system, optimum)
+    parameters = tuple(system.parameters[k] for k in results)
+    at = drawn_poses(campaign.robot, _WORKSPACE // 4, seed=3)
+    C = covariance_of(system, optimum)[np.ix_(results, results)]
     kept = optimum.weights > 0.0
     left_out = sorted(
         {
@@ -377,13 +382,13 @@ def _result(system: System, optimum: Optimum) -> Calibration:
     return Calibration(
         nominal=campaign.robot,
         robot=system.geometry.machine(estimated),
-        parameters=system.parameters,
-        values=values,
+        parameters=parameters,
+        values=values[results],
         covariance=C,
-        information=s,
-        directions=directions,
+        identifiability=identifiability(campaign, parameters, information, at),
         chi_square=float(np.sum(optimum.reduced.r**2)),
-        degrees=optimum.reduced.degrees - round(float(np.sum(s**2 / (1.0 + s**2)))),
+        degrees=optimum.reduced.degrees - round(float(np.sum(taken**2 / (1.0 + taken**2)))),
+        residuals=_residuals_by_name(system, optimum),
         outliers=tuple(left_out),
         findings=(),
         causes=(),
@@ -392,6 +397,37 @@ def _result(system: System, optimum: Optimum) -> Calibration:
         validation=None,
         steps=optimum.steps,
     )
+
+
+def _result_columns(system: System) -> Array:
+    """Indices of the parameters that are results: all but places that samples visit."""
+    return np.array([k for k, item in enumerate(system.parameters) if item.kind != "place"], dtype=int)
+
+
+def information_of(system: System, optimum: Optimum) -> Information:
+    """The singular values and directions of J T, with what is no result where it fits best."""
+    J, results = optimum.reduced.J * system.tolerance, _result_columns(system)
+    return Information.of(without_columns(J[:, results], np.delete(J, results, axis=1)))
+
+
+def _residuals_by_name(system: System, optimum: Optimum) -> dict[str, Array]:
+    """Residuals at each sample (S,), root mean square, by encoder and device; edges of a camera as one."""
+    result, r, names = {}, optimum.reduced.rows.r, np.array(system.block_names)[system.blocks]
+    for name in dict.fromkeys(names.tolist()):
+        present = system.present & (names == name)
+        count = np.sum(present, axis=1)
+        squares = np.sum(np.where(present, r, 0.0) ** 2, axis=1)
+        result[name] = np.sqrt(np.where(count > 0, squares / np.maximum(count, 1), np.nan))
+    return result
+
+
+def without_columns(J: Array, taken: Array) -> Array:
+    """Rows J less what columns that are no result can explain of them."""
+    if not taken.shape[1]:
+        return J
+    U, s, _ = np.linalg.svd(taken, full_matrices=False)
+    U = U[:, s > RANK * s[:1]]
+    return np.asarray(J - U @ (U.T @ J))
 
 
 def pose_error(system: System, covariance: Array) -> PoseError:
@@ -410,19 +446,20 @@ def pose_error(system: System, covariance: Array) -> PoseError:
     position, rotation = (
         float(np.sqrt(np.mean(np.sum(part, axis=1)))) for part in (squares[:, :3], squares[:, 3:])
     )
-    return PoseError(position, rotation, float(largest))
+    positions = np.sort(np.sqrt(np.sum(squares[:, :3], axis=1)))
+    return PoseError(position, rotation, float(largest), tuple(positions.tolist()))
 
 
 def _outcome_findings(system: System, result: Calibration) -> list[Finding]:
     findings = []
-    off = np.abs(result.values) / system.tolerance
+    off = np.abs(result.values) / [item.tolerance for item in result.parameters]
     far = [k for k in np.argsort(-off) if off[k] > 5.0][:4]
     if far:
-        named = ", ".join(f"{system.parameters[k].name} ({off[k]:.0f} tolerances)" for k in far)
+        named = ", ".join(f"{result.parameters[k].name} ({off[k]:.0f} tolerances)" for k in far)
         findings.append(Finding(False, f"far from what was expected: {named}"))
     at_bound = [
         item.name
-        for item, value in zip(system.parameters, result.values, strict=True)
+        for item, value in zip(result.parameters, result.values, strict=True)
         if value <= item.bounds.lower or value >= item.bounds.upper
     ]
     if at_bound:
@@ -430,7 +467,7 @@ def _outcome_findings(system: System, result: Calibration) -> list[Finding]:
     estimated = slice(0, system.robot_count)
     poor = [
         item.name
-        for item, part in zip(system.parameters[estimated], result.decided[estimated], strict=True)
+        for item, part in zip(result.parameters[estimated], result.decided[estimated], strict=True)
         if part < 0.5
     ]
     if poor:
@@ -462,17 +499,25 @@ def _poor_fit(result: Calibration, causes: Sequence[Cause]) -> Finding:
     return Finding(bool(causes) or result.noise_ratio > 3.0, text)
 
 
+def _small_residuals(result: Calibration) -> list[Finding]:
+    """Whether the residuals are smaller than chance allows."""
+    if result.degrees < 1 or result.probability < 1.0 - _POOR:
+        return []
+    text = f"residuals are {result.noise_ratio:.3g} times the stated noise: the noise is smaller than stated"
+    return [Finding(False, text)]
+
+
 def other_causes(system: System, optimum: Optimum) -> list[Cause]:
     """What outside the model would explain the residuals, best first."""
     from scipy.special import fdtrc
 
-    campaign = system.campaign
+    campaign = with_loads(system.campaign)
     known = {item.name for item in system.parameters}
     candidates = [
         item for item in known_parameters(campaign.robot, campaign.encoders) if item.name not in known
     ]
     opening = opening_parameters(campaign.robot, candidates)
-    loaded = campaign.forces is not None and campaign.pulls is not None and campaign.pulls.size > 0
+    loaded = campaign.forces is not None
     candidates = [
         item
         for item in candidates

@@ -1,14 +1,16 @@
 """Campaigns in files: what was measured, a table (CSV), and how, in YAML with units.
 
     samples: poses.csv                     # a row a pose: drives, sensors, DEVICE.x ...; units in the header
-    encoders: {noise: 2 um, sensors: [left.elbow]}
-    parameters: ["*.x", "zero.*=1e-3"]     # what is estimated, tolerances in SI; by default a largest set
+    encoders: {noise: 2 um, sensors: [left.elbow, leg1.cross.2]}
+    parameters: [default, "zero.*=0.5 deg,-2 deg..2 deg"]          # what is estimated; tolerances, bounds
     devices:
       tracker: {measures: [x, y, z], noise: 10 um, tool: {point: 0 0 -20 mm}}      # its frame is found
       probe: {measures: [z], noise: 5 um, tolerance: {z: 5 mm, rx: 1 deg, ry: 1 deg}}
-      bar: {kind: distance, point: 0 0 -300 mm, noise: 1 um}
+      bar: {kind: distance, point: 0 0 -300 mm, noise: 1 um, range: [0.2 m, 0.6 m]}
       cam: {kind: camera, camera: {position: 0 0 1 m, looks at: 0 0 0 m}, noise: 0.1}
-    pairs: {file: pairs.csv, noise: 10 um} # first, second (rows from 0), distance; without it: one place
+      rods: {kind: edges, camera: {position: 0 0 1 m, looks at: 0 0 0 m}, noise: 0.1, file: edges.csv}
+      cone: {kind: places, noise: 3 um, tool: {tolerance: 1 mm}}   # a place visited again: column cone.place
+    pairs: {file: pairs.csv, noise: 10 um} # first, second (rows from 0), distance
 
 A table alone is a campaign, too: columns DEVICE.x ... DEVICE.rz are trackers whose frames are found, and
 their noise is given with it. Columns named as the robot's coordinates are poses near those of the samples.
@@ -24,10 +26,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from nacelle.calibration.devices import Device, Distance, Pairs, Target, Tool, Tracker
+from nacelle.calibration.camera_edges import Edges, edge_devices
+from nacelle.calibration.devices import Device, Distance, Pairs, Places, Target, Tool, Tracker
 from nacelle.calibration.fit import Campaign
+from nacelle.calibration.lines_of_sight import UNLIMITED, View
 from nacelle.calibration.parameters import AXES, Encoder, encoders_of
-from nacelle.calibration.poses import loads_at, sag_of
 from nacelle.control.vision.camera_file import CameraFile, CameraSpec
 from nacelle.control.yaml_input import read_specification
 from nacelle.errors import CalibrationError, DescriptionError, Problem, TableError, did_you_mean
@@ -35,6 +38,7 @@ from nacelle.kinematics.forward import forward_kinematics
 from nacelle.model.description.fields import (
     Angle,
     Angles3,
+    Direction,
     Length,
     Lengths3,
     PositiveLength,
@@ -50,6 +54,9 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_rpy
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import ANGLE, LENGTH, Columns, Table, read_table
+from nacelle.vision.calibration.bundle import EdgePoints
+from nacelle.vision.camera import Camera
+from nacelle.vision.cylinders import visible_cylinders
 
 _PIXELS = ("u", "v")
 Px = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
@@ -78,7 +85,7 @@ class ToleranceSpec(Strict):
 class DeviceSpec(Strict):
     """A device as written."""
 
-    kind: Literal["tracker", "distance", "camera"] = "tracker"
+    kind: Literal["tracker", "distance", "camera", "edges", "places"] = "tracker"
     measures: tuple[str, ...] = AXES[:3]
     noise: Any = None
     rotation_noise: Angle | None = Field(None, alias="rotation noise")
@@ -87,24 +94,47 @@ class DeviceSpec(Strict):
     tolerance: ToleranceSpec | None = None
     point: Lengths3 | None = None
     camera: CameraSpec | None = None
+    file: str = ""
     tool: ToolSpec = ToolSpec()
+    range: tuple[Length, PositiveLength] | None = None
+    facing: Direction | None = None
+    acceptance: Angle | None = None
+    line_of_sight: bool = Field(False, alias="line of sight")
 
     @model_validator(mode="after")
     def _check(self) -> DeviceSpec:
         for name in self.measures:
             if name not in AXES:
                 raise_at("measures", f"a tracker does not measure {name!r}", f"{did_you_mean(name, AXES)}")
-        if self.kind == "camera" and self.camera is None:
+        if self.kind in ("camera", "edges") and self.camera is None:
             raise_at(
                 "kind",
                 "a camera has its place and lens in 'camera'",
                 "camera: {position: ..., looks at: ...}",
             )
+        if (self.kind == "edges") != bool(self.file):
+            raise_at("kind", "edges, and nothing else, are in a file of their own", "file: edges.csv")
+        if (self.facing is None) != (self.acceptance is None):
+            raise_at("facing", "facing and acceptance require each other", "facing: z, acceptance: 60 deg")
+        if self.range is not None and not 0.0 <= self.range[0] < self.range[1]:
+            raise_at("range", "a range is from a smaller to a larger length", "range: [0.2 m, 4 m]")
+        if self.view != UNLIMITED and self.kind in ("edges", "places"):
+            raise_at("kind", f"{self.kind} have no range and no line of sight", "leave them out")
+        if self.kind == "places" and not {*self.measures} <= {*AXES[:3]}:
+            raise_at("measures", "a place is the same in coordinates of x, y, z", "measures: [x, y]")
         if self.kind == "distance" and self.point is None:
             raise_at("kind", "distances are from a point of the base", "point: 0 0 -300 mm")
         if self.noise is None:
             raise_at("noise", "the standard deviation of a measurement is missing", "noise: 10 um")
         return self
+
+    @property
+    def view(self) -> View:
+        """What limits its sight."""
+        nearest, furthest = self.range or UNLIMITED[:2]
+        acceptance = UNLIMITED.acceptance if self.acceptance is None else self.acceptance
+        facing = None if self.facing is None else (self.facing[0], self.facing[1], self.facing[2])
+        return View(nearest, furthest, facing, acceptance, self.line_of_sight)
 
 
 class EncoderSpec(Strict):
@@ -203,40 +233,30 @@ def _campaign(robot: Robot, spec: CampaignSpec, tree: Source, table: Table | Non
             )
             for item in encoders
         )
-    devices = {name: _device(robot, name, item, tree) for name, item in spec.devices.items()}
     count = 0 if table is None else len(table)
     columns = {} if table is None else _columns(robot, table, encoders, spec)
     blank = np.full(count, np.nan)
     readings = np.stack([columns.get(item.name, blank) for item in encoders], axis=1)
     filled: list[Device] = []
-    for name, device in devices.items():
-        labels = _labels(spec.devices[name])
-        values = np.stack([columns.get(f"{name}.{label}", blank) for label in labels], axis=1)
-        filled.append(device.with_values(values))
+    for name, item in spec.devices.items():
+        if item.kind == "edges":
+            filled += _edges(robot, name, item, tree, folder, readings[:, : len(robot.actuators)])
+            continue
+        values = np.stack([columns.get(f"{name}.{label}", blank) for label in _labels(item)], axis=1)
+        if item.kind == "places":
+            # Any numbers name places.
+            _, values[np.isfinite(values)] = np.unique(values[np.isfinite(values)], return_inverse=True)
+        filled.append(_device(robot, name, item, tree).with_values(values))
     names = layout_of(robot.motion).x_names
     guess = np.stack([columns[name] for name in names], axis=1) if all(n in columns for n in names) else None
     if guess is not None and not np.all(np.isfinite(guess)):
         guess = None
     pairs = () if spec.pairs is None else (_pairs(robot, spec.pairs, tree, folder, count),)
-    campaign = Campaign(robot, readings, encoders, tuple(filled), pairs, guess=guess)
-    return with_loads(campaign) if count else campaign
-
-
-def with_loads(campaign: Campaign) -> Campaign:
-    """The campaign with static loads and sag at its samples, where the robot has mass."""
-    robot = campaign.robot
-    drives = campaign.readings[:, : len(robot.actuators)]
-    if not np.all(np.isfinite(drives)) or all(body.massless for body in robot.bodies):
-        return campaign
-    x = forward_kinematics(robot, drives, campaign.guess).x
-    if not np.all(np.isfinite(x)):
-        return campaign
-    forces, pulls = loads_at(robot, x)
-    return replace(campaign, forces=forces, pulls=pulls, sag=sag_of(robot, x))
+    return Campaign(robot, readings, encoders, tuple(filled), pairs, guess=guess)
 
 
 def _is_angle(robot: Robot, encoder: Encoder) -> bool:
-    return robot.joints[encoder.axis[0]].primitives[encoder.axis[1]].is_rotation
+    return robot.joints[encoder.axis.joint].primitives[encoder.axis.number].is_rotation
 
 
 def _quantity(value: Any, is_angle: bool, tree: Source, path: tuple[str, ...]) -> float:
@@ -257,7 +277,8 @@ def _quantity(value: Any, is_angle: bool, tree: Source, path: tuple[str, ...]) -
 
 
 def _labels(spec: DeviceSpec) -> Sequence[str]:
-    return {"tracker": spec.measures, "distance": ("distance",), "camera": _PIXELS}[spec.kind]
+    labels = {"distance": ("distance",), "camera": _PIXELS, "places": ("place",), "edges": ()}
+    return labels.get(spec.kind, spec.measures)
 
 
 def _tool(robot: Robot, spec: ToolSpec, tree: Source, path: tuple[str, ...]) -> Tool:
@@ -276,29 +297,16 @@ def _device(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> Device:
     t = spec.tolerance or ToleranceSpec()
     six = (t.x, t.y, t.z, t.rx, t.ry, t.rz)
     if spec.kind == "camera":
-        assert spec.camera is not None
-        camera = CameraFile(spec.camera, tree).camera(robot)
-        try:
-            px = float(spec.noise)
-        except (TypeError, ValueError):
-            px = -1.0
-        if not px > 0.0:
-            raise DescriptionError(
-                [
-                    tree.problem(
-                        (*path, "noise"),
-                        f"a noise in px is a number above zero, got {spec.noise!r}",
-                        "noise: 0.1",
-                    )
-                ]
-            )
-        return Target(np.zeros((0, 2)), px, camera, six, tool, name)
+        px, camera = _camera(robot, name, spec, tree)
+        return Target(np.zeros((0, 2)), px, camera, six, tool, name, spec.view)
     noise = _quantity(spec.noise, False, tree, (*path, "noise"))
+    if spec.kind == "places":
+        return Places(np.zeros((0, 1)), noise, tool, name, spec.measures)
     if spec.kind == "distance":
         assert spec.point is not None
-        return Distance(
-            np.zeros((0, 1)), noise, np.array(spec.point, dtype=float), (t.x, t.y, t.z, t.offset), tool, name
-        )
+        point = np.array(spec.point, dtype=float)
+        tolerance = (t.x, t.y, t.z, t.offset)
+        return Distance(np.zeros((0, 1)), noise, point, tolerance, tool, name, spec.view)
     rotation = [axis for axis in spec.measures if axis.startswith("r")]
     if rotation and spec.rotation_noise is None:
         raise DescriptionError(
@@ -324,7 +332,66 @@ def _device(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> Device:
         six if is_known else (np.inf,) * 6,
         tool,
         name,
+        spec.view,
     )
+
+
+def _camera(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> tuple[float, Camera]:
+    """Noise, px, and camera of a device.
+
+    Raises:
+        DescriptionError: if the noise is no number.
+    """
+    assert spec.camera is not None
+    try:
+        px = float(spec.noise)
+    except (TypeError, ValueError):
+        px = -1.0
+    if not px > 0.0:
+        message = f"a noise in px is a number above zero, got {spec.noise!r}"
+        raise DescriptionError([tree.problem(("devices", name, "noise"), message, "noise: 0.1")])
+    return px, CameraFile(spec.camera, tree).camera(robot)
+
+
+def _edges(
+    robot: Robot, name: str, spec: DeviceSpec, tree: Source, folder: Path, drives: Array
+) -> tuple[Edges, ...]:
+    """Edges of rods from a table of their points: sample, rod, side, u, v; drives (S, actuators).
+
+    Raises:
+        TableError: with what is wrong in the table.
+    """
+    px, camera = _camera(robot, name, spec, tree)
+    table = read_table(folder / spec.file)
+    columns = Columns(table, dict.fromkeys(("sample", "side", *_PIXELS), ()))
+    for k, column in enumerate(table.names):
+        if column in ("sample", "side", *_PIXELS):
+            columns.take(column, k)
+    columns.require(["sample", "side", *_PIXELS])
+    columns.stop("table of edges")
+    values = columns.values()
+    columns.stop("table of edges")
+    cylinders = [cylinder.name for cylinder in visible_cylinders(robot)]
+    points: dict[tuple[int, int, int], list[Array]] = {}
+    for row in range(len(table)):
+        cells = table.row(row).cells
+        rod = cells[table.names.index("rod")].text.strip() if "rod" in table.names else ""
+        sample, side = (int(values[key][row]) for key in ("sample", "side"))
+        if rod not in cylinders or not 0 <= sample < len(drives) or side not in (0, 1):
+            wrong = f"sample {sample}, rod {rod!r}, side {side} is no edge that can be seen"
+            hint = f"rows from 0 to {len(drives) - 1}, side 0 or 1, rods {', '.join(cylinders)}"
+            raise TableError(
+                "1 problem in the table of edges:",
+                [Problem(table.file, table.row(row).line, 1, "", wrong, hint)],
+            )
+        key = sample, cylinders.index(rod), side
+        points.setdefault(key, []).append(np.array([values["u"][row], values["v"][row]]))
+    sightings: list[list[EdgePoints]] = [[] for _ in drives]
+    for (sample, rod_index, side), pixels in points.items():
+        sightings[sample].append(EdgePoints(rod_index, side, np.array(pixels), px))
+    t = spec.tolerance or ToleranceSpec()
+    x = forward_kinematics(robot, drives).x
+    return edge_devices(robot, x, sightings, camera, (t.x, t.y, t.z, t.rx, t.ry, t.rz), name)
 
 
 def _columns(robot: Robot, table: Table, encoders: Sequence[Encoder], spec: CampaignSpec) -> dict[str, Array]:
@@ -342,7 +409,7 @@ def _columns(robot: Robot, table: Table, encoders: Sequence[Encoder], spec: Camp
     for device, item in spec.devices.items():
         for label in _labels(item):
             dimensions[f"{device}.{label}"] = (
-                (ANGLE,) if label.startswith("r") else () if item.kind == "camera" else (LENGTH,)
+                (ANGLE,) if label.startswith("r") else () if item.kind in ("camera", "places") else (LENGTH,)
             )
     columns = Columns(table, dimensions)
     for k, name in enumerate(table.names):
@@ -371,7 +438,7 @@ def _pairs(robot: Robot, spec: PairSpec, tree: Source, folder: Path, count: int)
     for k, name in enumerate(table.names):
         if name in ("first", "second", "distance"):
             columns.take(name, k)
-    columns.require(["first", "second"])
+    columns.require(["first", "second", "distance"])
     columns.stop("table of pairs")
     values = columns.values()
     columns.stop("table of pairs")
@@ -384,8 +451,11 @@ def _pairs(robot: Robot, spec: PairSpec, tree: Source, folder: Path, count: int)
             table.file, line, 1, "", "a pair is of two samples of the table", f"rows 0 to {count - 1}"
         )
         raise TableError("1 problem in the table of pairs:", [problem])
-    distance = values["distance"][:, None] if "distance" in values else np.zeros((len(samples), 3))
-    return Pairs(samples.astype(int), distance, spec.noise, _tool(robot, spec.tool, tree, ("pairs", "tool")))
+    if spec.tool.tolerance:
+        message = "the tool point of pairs is known"
+        raise DescriptionError([tree.problem(("pairs", "tool"), message, "leave the tolerance out")])
+    tool = _tool(robot, spec.tool, tree, ("pairs", "tool"))
+    return Pairs(samples.astype(int), values["distance"][:, None], spec.noise, tool)
 
 
 def rows_of(robot: Robot, x: Array, q: Array) -> tuple[list[str], list[str], Array]:

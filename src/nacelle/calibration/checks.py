@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.calibration.devices import Tracker
+from nacelle.calibration.devices import Places, Tool, Tracker
 from nacelle.calibration.fit import Campaign, System
 from nacelle.calibration.loops import Loops
 from nacelle.calibration.parameters import AXES
@@ -86,7 +86,7 @@ def check_data(campaign: Campaign) -> None:
 
 
 def locate_devices(campaign: Campaign) -> Campaign:
-    """Put trackers of positions whose frame is unknown (tolerance infinite) where they fit best.
+    """Put trackers of positions whose frame is unknown (tolerance infinite), and places, where they fit best.
 
     Raises:
         CalibrationError: if too few positions were measured for that.
@@ -95,6 +95,8 @@ def locate_devices(campaign: Campaign) -> Campaign:
     for k, device in enumerate(devices):
         if isinstance(device, Tracker) and device.is_lost:
             devices[k] = _locate(campaign, device)
+        elif isinstance(device, Places) and device.near is None:
+            devices[k] = device.near_points(_nominal_points(campaign, device.tool), campaign.robot.size)
     return replace(campaign, devices=tuple(devices))
 
 
@@ -113,7 +115,7 @@ def choose_branches(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
     nominal = System(replace(campaign, devices=(), pairs=()), ()).start().states.platform
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
     seen = device.values[:, columns] @ device.frame.R.T + device.frame.p
-    off = np.linalg.norm(_nominal_points(campaign, device) - seen, axis=1)
+    off = np.linalg.norm(_nominal_points(campaign, device.tool) - seen, axis=1)
     far = np.flatnonzero(off > max(10.0 * float(np.nanmedian(off)), 0.02 * robot.size))
     if not far.size:
         return campaign, []
@@ -144,24 +146,23 @@ def _sees_positions(device: Tracker) -> bool:
     return {"x", "y", "z"} <= {*device.coordinates} and device.tool.body == PLATFORM
 
 
-def _nominal_points(campaign: Campaign, device: Tracker) -> Array:
+def _nominal_points(campaign: Campaign, tool: Tool) -> Array:
     """Positions (S, 3) of the tool point by the description."""
     system = System(replace(campaign, devices=(), pairs=()), ())
     states = system.start().states
     loops = Loops(campaign.robot)
     values = loops.evaluate(loops.geometry, states)
-    body = device.tool.body
-    return np.asarray(values["p"][:, body] + values["R"][:, body] @ device.tool.point)
+    return np.asarray(values["p"][:, tool.body] + values["R"][:, tool.body] @ tool.point)
 
 
 def _locate(campaign: Campaign, device: Tracker) -> Tracker:
     if not {"x", "y", "z"} <= {*device.coordinates}:
         raise CalibrationError(
             f"{device.name} measures {', '.join(device.coordinates)} alone: give its frame in the base "
-            "(`frame`) with tolerances"
+            "(position, orientation) with a tolerance, such as tolerance: {z: 5 mm, rx: 1 deg, ry: 1 deg}"
         )
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
-    measured, points = device.values[:, columns], _nominal_points(campaign, device)
+    measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
     good = np.all(np.isfinite(measured), axis=1)
     if np.sum(good) < FEWEST:
         raise CalibrationError(f"{device.name} has {int(np.sum(good))} positions: too few to find its frame")
@@ -209,7 +210,7 @@ def check_agreement(campaign: Campaign) -> list[Finding]:
 
 def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
-    measured, points = device.values[:, columns], _nominal_points(campaign, device)
+    measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
     good = np.all(np.isfinite(measured), axis=1)
     measured, points = measured[good], points[good]
     if len(points) < FEWEST:
@@ -286,7 +287,7 @@ def _swapped_drives(campaign: Campaign, device: Tracker, measured: Array, as_giv
         readings = campaign.readings.copy()
         readings[:, [i, j]] = readings[:, [j, i]] if i != j else -readings[:, [i, i]]
         try:
-            alternative = _nominal_points(replace(campaign, readings=readings), device)[good]
+            alternative = _nominal_points(replace(campaign, readings=readings), device.tool)[good]
         except CalibrationError:
             continue
         left = best_frame(alternative, measured)[1]

@@ -7,11 +7,11 @@ device's frame (R_d, p_d) in the base, R_d <- exp(d) R_d,
     Tracker   R_d^T (p - p_d), log(R_pred R_meas^T)             position, orientation, axes of the device
     Distance  |p - a| + offset                                  a a point of the base: a ball bar, a wire
     Target    pixels of the tool point, seen by a camera whose frame is (R_d, p_d)
-    Edges     normals n of the planes through the camera and an edge of a cylinder (axis a + s u, radius r):
-              n . u and n . a -+ r                              as `nacelle.vision` measures them
-    Pairs     |p_i - p_j|, or p_i - p_j = 0                     of two samples: an artefact, or a revisit
+    Places    p - P_k                                           a place P_k that nobody knows, visited again
+    Pairs     |p_i - p_j|                                       of two samples: the distance of two of them
 
-Heights of a probed plane are a tracker of which "z" alone is measured.
+Heights of a probed plane are a tracker of which "z" alone is measured; edges of the robot's rods in
+images are in `camera_edges`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.calibration.lines_of_sight import UNLIMITED, PointOfBody, View, seen_poses
 from nacelle.calibration.loops import Linearised, Response, skews, velocity_maps
 from nacelle.calibration.parameters import AXES, Parameter
 from nacelle.errors import CalibrationError, did_you_mean
-from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
@@ -42,8 +43,6 @@ from nacelle.spatial.rotation import (
 )
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import Cylinder, visible_cylinders
-from nacelle.vision.measurement import EdgeMeasurement
 
 
 class Tool(NamedTuple):
@@ -88,6 +87,15 @@ class Device(ABC):
     def rows_each(self) -> int:
         """Number of residuals at each sample."""
 
+    @property
+    def present(self) -> Array:
+        """Which residuals (S, rows) were measured."""
+        return np.isfinite(self.measured)
+
+    def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
+        """Which poses of the bodies (S,) it would see."""
+        return np.ones(len(bodies.p), dtype=bool)
+
     @abstractmethod
     def subset(self, rows: Array) -> Device:
         """What was measured at some samples."""
@@ -95,6 +103,10 @@ class Device(ABC):
     @abstractmethod
     def with_values(self, values: Array) -> Device:
         """The device with other measurements (S, k)."""
+
+    def blank(self, count: int) -> Device:
+        """The device with nothing measured yet at some samples: zeros."""
+        return self.with_values(np.zeros((count, self.rows_each)))
 
     @abstractmethod
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
@@ -105,7 +117,7 @@ class Device(ABC):
         """The device with what it would measure at states, noise added."""
 
 
-def _own_parameters(name: str, labels: Sequence[str], tolerances: Sequence[float]) -> tuple[Parameter, ...]:
+def own_parameters(name: str, labels: Sequence[str], tolerances: Sequence[float]) -> tuple[Parameter, ...]:
     """Those whose tolerance is not zero."""
     return tuple(
         Parameter(f"{name}.{label}", "device", "rad" if label.startswith("r") else "m", tolerance, (k,))
@@ -117,7 +129,7 @@ def _own_parameters(name: str, labels: Sequence[str], tolerances: Sequence[float
 _TOOL = ("tool.x", "tool.y", "tool.z")
 
 
-def _full(parameters: Sequence[Parameter], values: Array, count: int) -> Array:
+def full_values(parameters: Sequence[Parameter], values: Array, count: int) -> Array:
     """All `count` numbers of a device from those that are free."""
     result = np.zeros(count)
     for item, value in zip(parameters, values, strict=True):
@@ -125,11 +137,12 @@ def _full(parameters: Sequence[Parameter], values: Array, count: int) -> Array:
     return result
 
 
-def _free(parameters: Sequence[Parameter], columns: Array) -> Array:
+def free_columns(parameters: Sequence[Parameter], columns: Array) -> Array:
+    """The columns of those that are free."""
     return columns[:, :, [item.target[0] for item in parameters]]
 
 
-def _tool_point(now: Linearised, tool: Tool, offset: Array, sag: Array) -> tuple[Array, Response, Array]:
+def tool_point(now: Linearised, tool: Tool, offset: Array, sag: Array) -> tuple[Array, Response, Array]:
     """Positions (S, 3) of a tool point, sag included; their change, and that along the body's axes."""
     p, response = now.point(tool.body, tool.point + offset)
     if tool.body == PLATFORM:
@@ -175,6 +188,7 @@ class Tracker(_Measured):
             where it is known, infinite where it is to be found from the positions.
         tool: what is measured.
         name: its name.
+        view: what limits its sight.
     """
 
     values: Array
@@ -184,6 +198,7 @@ class Tracker(_Measured):
     tolerance: tuple[float, ...] = (np.inf,) * 6
     tool: Tool = field(default_factory=Tool)
     name: str = "tracker"
+    view: View = UNLIMITED
 
     def __post_init__(self) -> None:
         for coordinate in self.coordinates:
@@ -198,7 +213,21 @@ class Tracker(_Measured):
     def parameters(self) -> tuple[Parameter, ...]:
         """The frame and the tool point, as far as they are unknown."""
         tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
-        return _own_parameters(self.name, (*AXES, *_TOOL), tolerances)
+        return own_parameters(self.name, (*AXES, *_TOOL), tolerances)
+
+    def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
+        """Which poses of the bodies (S,) it would see.
+
+        Raises:
+            CalibrationError: if it has a view and no place.
+        """
+        if self.is_lost and self.view != UNLIMITED:
+            raise CalibrationError(
+                f"{self.name} has a range or a line of sight: give its position in the base, with a tolerance"
+            )
+        return seen_poses(
+            robot, bodies, PointOfBody(self.tool.body, self.tool.point), self.frame.p, self.view
+        )
 
     @property
     def is_lost(self) -> bool:
@@ -215,10 +244,10 @@ class Tracker(_Measured):
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the coordinates, over the noise."""
-        offsets = _full(self.parameters, values, 9)
+        offsets = full_values(self.parameters, values, 9)
         R_d, p_d = self.frame_at(offsets)
         tilt_vector = left_jacobian(offsets[3:6])
-        p, _, R_b = _tool_point(now, self.tool, offsets[6:], sag)
+        p, _, R_b = tool_point(now, self.tool, offsets[6:], sag)
         count = len(p)
         residual, by_device = np.zeros((count, 6)), np.zeros((count, 6, 9))
         measured = np.full((count, 6), np.nan)
@@ -247,7 +276,9 @@ class Tracker(_Measured):
         weight = 1.0 / np.broadcast_to(np.asarray(self.noise, dtype=float), (len(keep),))[:, None]
         response = now.body(self.tool.body).transform(weight * maps[:, keep])
         return Rows(
-            residual[:, keep] * weight[:, 0], response, _free(self.parameters, weight * by_device[:, keep])
+            residual[:, keep] * weight[:, 0],
+            response,
+            free_columns(self.parameters, weight * by_device[:, keep]),
         )
 
     def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
@@ -279,6 +310,7 @@ class Distance(_Measured):
         tolerance: standard deviations (x, y, z, offset) before anything is measured, m; 0 where known.
         tool: what is measured.
         name: its name.
+        view: what limits its reach.
     """
 
     values: Array
@@ -287,24 +319,29 @@ class Distance(_Measured):
     tolerance: tuple[float, float, float, float] = (0.0,) * 4
     tool: Tool = field(default_factory=Tool)
     name: str = "ball bar"
+    view: View = UNLIMITED
+
+    def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
+        """Which poses of the bodies (S,) it reaches."""
+        return seen_poses(robot, bodies, PointOfBody(self.tool.body, self.tool.point), self.point, self.view)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The point, the offset and the tool point, as far as they are unknown."""
         tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
-        return _own_parameters(self.name, ("x", "y", "z", "offset", *_TOOL), tolerances)
+        return own_parameters(self.name, ("x", "y", "z", "offset", *_TOOL), tolerances)
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the distances, over the noise."""
-        offsets = _full(self.parameters, values, 7)
-        p, moves, R_b = _tool_point(now, self.tool, offsets[4:], sag)
+        offsets = full_values(self.parameters, values, 7)
+        p, moves, R_b = tool_point(now, self.tool, offsets[4:], sag)
         d = p - (self.point + offsets[:3])
         length = np.linalg.norm(d, axis=1, keepdims=True)
         e = (d / length)[:, None] / self.noise
         item = np.full((len(p), 1, 1), 1.0 / self.noise)
         by_device = np.concatenate([-e, item, e @ R_b], axis=2)
         residual = (length + offsets[3] - self.values) / self.noise
-        return Rows(residual, moves.transform(e), _free(self.parameters, by_device))
+        return Rows(residual, moves.transform(e), free_columns(self.parameters, by_device))
 
     def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Distance:
         """The device with what it would measure at states, noise added."""
@@ -323,6 +360,7 @@ class Target(_Measured):
         tolerance: standard deviations (6,) of its pose before anything is measured, m and rad, base axes.
         tool: what is seen.
         name: its name.
+        view: what limits its sight, in addition to its image.
     """
 
     values: Array
@@ -331,26 +369,35 @@ class Target(_Measured):
     tolerance: tuple[float, ...] = (0.0,) * 6
     tool: Tool = field(default_factory=Tool)
     name: str = "camera"
+    view: View = UNLIMITED
+
+    def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
+        """Which poses of the bodies (S,) it would see."""
+        p = bodies.p[:, self.tool.body] + bodies.R[:, self.tool.body] @ self.tool.point
+        seen = seen_poses(
+            robot, bodies, PointOfBody(self.tool.body, self.tool.point), self.camera.pose.p, self.view
+        )
+        return np.asarray(seen & self.camera.contains(self.camera.project(p)))
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The camera's pose and the tool point, as far as they are unknown."""
         tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
-        return _own_parameters(self.name, (*AXES, *_TOOL), tolerances)
+        return own_parameters(self.name, (*AXES, *_TOOL), tolerances)
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the pixels, over the noise."""
-        offsets = _full(self.parameters, values, 9)
+        offsets = full_values(self.parameters, values, 9)
         pose = self.camera.pose
         R_d, p_d = rotation_vector(offsets[3:6]) @ pose.R, pose.p + offsets[:3]
-        p, moves, R_b = _tool_point(now, self.tool, offsets[6:], sag)
+        p, moves, R_b = tool_point(now, self.tool, offsets[6:], sag)
         rays = (p - p_d) @ R_d
         bent = self.camera.pixel_jacobian(rays) @ R_d.T / self.noise
         residual = (self.camera.pixels(rays) - self.values) / self.noise
         by_device = np.concatenate(
             [-bent, bent @ skews(p - p_d) @ left_jacobian(offsets[3:6]), bent @ R_b], axis=2
         )
-        return Rows(residual, moves.transform(bent), _free(self.parameters, by_device))
+        return Rows(residual, moves.transform(bent), free_columns(self.parameters, by_device))
 
     def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Target:
         """The device with what it would measure at states, noise added."""
@@ -359,116 +406,98 @@ class Target(_Measured):
 
 
 @dataclass(frozen=True, eq=False)
-class Edges(Device):
-    """One edge of a cylinder of the robot in the images of a camera.
+class Places(_Measured):
+    """Places that nobody knows, each visited several times: a socket, a pin, a mark under a probe.
 
     Attributes:
-        edges: at each sample what was measured, None where it was not seen.
-        weights: (S, 2, 2) that whiten its residuals.
-        cylinder: which cylinder of the robot (`nacelle.vision.cylinders`).
-        side: of its two edges, 0 or 1.
-        camera: with its pose in the base.
-        tolerance: standard deviations (6,) of its pose before anything is measured, m and rad, base axes.
-        name: its name; edges of one camera share it, and so its parameters.
+        values: (S, 1), which place each sample is at, numbers from 0; NaN: at none.
+        noise: standard deviation of a visit along each axis, m.
+        tool: what visits them.
+        name: its name.
+        coordinates: in which a place is the same, along the axes of the base.
+        near: where they are about (places, 3), m; where the description goes at their samples if None.
+        tolerance: how well that is known, m.
     """
 
-    edges: tuple[EdgeMeasurement | None, ...]
-    weights: Array
-    cylinder: Cylinder
-    side: int
-    camera: Camera
-    tolerance: tuple[float, ...] = (0.0,) * 6
-    name: str = "camera"
+    values: Array
+    noise: float
+    tool: Tool = field(default_factory=Tool)
+    name: str = "places"
+    coordinates: tuple[str, ...] = AXES[:3]
+    near: Array | None = None
+    tolerance: float = np.inf
+
+    @property
+    def count(self) -> int:
+        """Number of places."""
+        return int(np.nanmax(self.values, initial=-1.0)) + 1 if self.near is None else len(self.near)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The camera's pose, as far as it is unknown."""
-        return _own_parameters(self.name, AXES, self.tolerance)
+        """The places, and the tool point as far as it is unknown."""
+        labels = (*(f"{k}.{axis}" for k in range(self.count) for axis in "xyz"), *_TOOL)
+        each = tuple(self.tolerance if axis in self.coordinates else 0.0 for axis in "xyz")
+        tolerances = each * self.count + (self.tool.tolerance,) * 3
+        return tuple(
+            replace(item, kind="device" if ".tool." in item.name else "place", unit="m")
+            for item in own_parameters(self.name, labels, tolerances)
+        )
 
     @property
     def rows_each(self) -> int:
-        """Two residuals at each sample."""
-        return 2
-
-    def with_values(self, values: Array) -> Edges:
-        """Without an image there are no edges."""
-        raise CalibrationError("edges come from images: plan and simulate with Target, points in images")
-
-    def subset(self, rows: Array) -> Edges:
-        """What was measured at some samples."""
-        return replace(self, edges=tuple(self.edges[k] for k in rows), weights=self.weights[rows])
-
-    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Edges:
-        """The normals turned within their planes of rotation so that residuals are noise alone."""
-        raise CalibrationError("edges are simulated by rendering images: `nacelle.vision.measure`")
+        """Number of residuals at each sample."""
+        return len(self.coordinates)
 
     @property
-    def measured(self) -> Array:
-        """The normals (S, 3)."""
-        return np.array([np.full(3, np.nan) if edge is None else edge.normal for edge in self.edges])
+    def present(self) -> Array:
+        """Which residuals (S, rows) were measured."""
+        return np.repeat(np.isfinite(self.values), self.rows_each, axis=1)
+
+    def blank(self, count: int) -> Places:
+        """The device at as many samples as it has; at others it is at no place."""
+        return self if count == len(self.values) else replace(self, values=np.full((count, 1), np.nan))
+
+    def near_points(self, points: Array, size: float) -> Places:
+        """The same, places about where points (S, 3) are in the mean at their samples, within a size, m."""
+        index = self.values[:, 0]
+        near = [
+            points[index == k].mean(axis=0) if np.any(index == k) else np.zeros(3) for k in range(self.count)
+        ]
+        return replace(self, near=np.array(near).reshape(-1, 3), tolerance=size)
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
-        """Residuals n . u and n . a -+ r, whitened by the covariance of the normals."""
-        offsets = _full(self.parameters, values, 6)
-        pose = self.camera.pose
-        R_d, p_d = rotation_vector(offsets[3:6]) @ pose.R, pose.p + offsets[:3]
-        body, n = self.cylinder.body, self.measured @ R_d.T
-        a, _ = now.point(body, 0.5 * (self.cylinder.A + self.cylinder.B))
-        u = now.values["R"][:, body] @ self.cylinder.direction
-        radius = self.cylinder.radius * (1.0, -1.0)[self.side]
-        d = a - p_d
-        residual = np.stack([np.sum(n * u, axis=1), np.sum(n * d, axis=1) - radius], axis=1)
-        # n . (w x u) = (u x n) . w; turning the camera turns n.
-        turns = np.zeros((len(a), 2, 6))
-        turns[:, 0, 3:] = np.cross(u, n)
-        turns[:, 1:] = n[:, None] @ velocity_maps(a)
-        by_device = np.zeros((len(a), 2, 6))
-        by_device[:, 1, :3] = -n
-        by_device[:, 0, 3:] = -np.cross(u, n) @ left_jacobian(offsets[3:6])
-        by_device[:, 1, 3:] = -np.cross(d, n) @ left_jacobian(offsets[3:6])
-        W = self.weights
-        response = now.body(body).transform(W @ turns)
-        return Rows((W @ residual[:, :, None])[:, :, 0], response, _free(self.parameters, W @ by_device))
+        """Residuals of the visits, over the noise."""
+        assert self.near is not None
+        offsets = full_values(self.parameters, values, 3 * self.count + 3)
+        p, moves, R_b = tool_point(now, self.tool, offsets[-3:], sag)
+        visited = np.isfinite(self.values[:, 0])
+        index = np.where(visited, self.values[:, 0], 0.0).astype(int)
+        residual = p - self.near[index] - offsets[:-3].reshape(-1, 3)[index]
+        by_device = np.zeros((len(p), 3, len(offsets)))
+        for axis in range(3):
+            by_device[np.arange(len(p)), axis, 3 * index + axis] = -1.0
+        by_device[:, :, -3:] = R_b
+        residual[~visited] = np.nan
+        keep = [AXES.index(axis) for axis in self.coordinates]
+        weights = np.broadcast_to(np.eye(3)[keep] / self.noise, (len(p), len(keep), 3))
+        return Rows(
+            residual[:, keep] / self.noise,
+            moves.transform(weights),
+            free_columns(self.parameters, by_device[:, keep] / self.noise),
+        )
 
-
-def edge_devices(
-    robot: Robot,
-    x: Array,
-    sightings: Sequence[Sequence[EdgeMeasurement]],
-    camera: Camera,
-    tolerance: Sequence[float],
-) -> tuple[Edges, ...]:
-    """All edges that a camera has seen at poses x (S, nx) of the description, one device for each.
-
-    The residuals n . u, n . a of an edge have the covariance [u; a] C [u; a]^T, C that of its normal.
-    """
-    cylinders, result = visible_cylinders(robot), []
-    bodies = inverse_kinematics(robot, x, limits=False).bodies
-    for k, cylinder in enumerate(cylinders):
-        A, B = cylinder.ends_in_base(*bodies)
-        axes = np.stack([(B - A) / cylinder.length, 0.5 * (A + B) - camera.pose.p], axis=1) @ camera.pose.R
-        for side in range(2):
-            edges = tuple(
-                next((edge for edge in seen if (edge.cylinder, edge.side) == (k, side)), None)
-                for seen in sightings
-            )
-            if not any(edges):
-                continue
-            weights = np.zeros((len(edges), 2, 2))
-            for s, edge in enumerate(edges):
-                if edge is not None:
-                    weights[s] = np.linalg.inv(np.linalg.cholesky(axes[s] @ edge.covariance @ axes[s].T))
-            result.append(Edges(edges, weights, cylinder, side, camera, tuple(tolerance)))
-    return tuple(result)
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Places:
+        """The same: what is at a place is there (`simulate_campaign` brings the robot there)."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """What was measured between two samples: the distance of tool points, or that they are one place.
+    """Distances of a tool point at two samples: an artefact, an interferometer.
 
     Attributes:
         samples: pairs of samples (N, 2).
-        values: distances (N, 1), m; or zeros (N, 3): the same place.
+        values: distances (N, 1), m.
         noise: standard deviation, m.
         tool: whose place it is.
         name: its name.
@@ -481,16 +510,11 @@ class Pairs:
     name: str = "pairs"
 
     def between(self, now: Linearised, sag: Array) -> tuple[Array, Response, Response]:
-        """Residuals (N, k), and how they change with the first and with the second sample of each pair."""
-        p, moves, _ = _tool_point(now, self.tool, np.zeros(3), sag)
+        """Residuals (N, 1), and how they change with the first and with the second sample of each pair."""
+        p, moves, _ = tool_point(now, self.tool, np.zeros(3), sag)
         first, second = self.samples.T
         d = p[second] - p[first]
-        if self.values.shape[1] == 3:
-            maps = np.broadcast_to(np.eye(3), (len(d), 3, 3)) / self.noise
-            residual = (d - self.values) / self.noise
-        else:
-            length = np.linalg.norm(d, axis=1, keepdims=True)
-            maps = (d / length)[:, None] / self.noise
-            residual = (length - self.values) / self.noise
+        length = np.linalg.norm(d, axis=1, keepdims=True)
+        maps = (d / length)[:, None] / self.noise
         at = [Response(moves.by_motion[k], moves.by_parameters[k]) for k in (first, second)]
-        return residual, at[0].transform(-maps), at[1].transform(maps)
+        return (length - self.values) / self.noise, at[0].transform(-maps), at[1].transform(maps)

@@ -191,14 +191,7 @@ class System:
     @cached_property
     def present(self) -> Array:
         """Which rows (S, K) were measured."""
-        parts = [np.isfinite(self.campaign.readings)]
-        for device in self.campaign.devices:
-            seen = np.isfinite(device.measured)
-            parts.append(
-                seen
-                if device.rows_each == seen.shape[1]
-                else np.repeat(seen[:, :1], device.rows_each, axis=1)
-            )
+        parts = [np.isfinite(self.campaign.readings), *(item.present for item in self.campaign.devices)]
         return np.concatenate(parts, axis=1)
 
     def start(self) -> Point:

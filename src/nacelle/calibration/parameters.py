@@ -18,7 +18,7 @@ Everything is linear in frames but turns, R <- exp(dr) R, whose rates are exact 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -26,9 +26,10 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.calibration.loops import Axis
-from nacelle.errors import CalibrationError, did_you_mean
+from nacelle.errors import CalibrationError, did_you_mean, format_count
 from nacelle.model.joint import UNBOUNDED, Interval
 from nacelle.model.robot import Robot
+from nacelle.model.units import QUANTITIES, SI, parse_quantity
 from nacelle.spatial.rotation import left_jacobian, rotation_vector
 from nacelle.spatial.scalar import Array
 
@@ -80,25 +81,46 @@ def encoders_of(robot: Robot, noise: float | None = None, sensors: Sequence[str]
     Args:
         robot: the robot.
         noise: of a reading, rad or m; 1e-6 of the robot's size and 1e-6 rad if None.
-        sensors: joints of one axis that have an encoder without a drive.
+        sensors: axes that have an encoder without a drive: joints of one axis, or "JOINT.2", the second axis
+            of a universal joint.
 
     Raises:
-        CalibrationError: if such a joint is not there or has more axes.
+        CalibrationError: if there is no such axis.
     """
-    names = [joint.name for joint in robot.joints]
-    for name in sensors:
-        if name not in names:
-            raise CalibrationError(f"{robot.name} has no joint {name!r}; {did_you_mean(name, names)}")
-        if len(robot.joints[names.index(name)].primitives) != 1 or robot.joints[names.index(name)].nq != 1:
-            raise CalibrationError(f"joint {name!r} has not one axis: an encoder reads one coordinate")
-    joints = [(actuator.name, actuator.joint) for actuator in robot.actuators]
-    joints += [(name, names.index(name)) for name in sensors]
+    axes = [(actuator.name, Axis(actuator.joint)) for actuator in robot.actuators]
+    axes += [(name, _axis_of(robot, name)) for name in sensors]
 
-    def deviation(joint: int) -> float:
-        unit = 1.0 if robot.joints[joint].primitives[0].is_rotation else robot.size
+    def deviation(axis: Axis) -> float:
+        unit = 1.0 if robot.joints[axis.joint].primitives[axis.number].is_rotation else robot.size
         return 1e-6 * unit if noise is None else noise
 
-    return tuple(Encoder(name, Axis(joint), deviation(joint)) for name, joint in joints)
+    return tuple(Encoder(name, axis, deviation(axis)) for name, axis in axes)
+
+
+def _axis_of(robot: Robot, name: str) -> Axis:
+    """The axis that "JOINT" (of one axis) or "JOINT.2" names.
+
+    Raises:
+        CalibrationError: if no axis has that name.
+    """
+    names = [joint.name for joint in robot.joints]
+    whole, _, digits = name.rpartition(".") if name not in names else (name, "", "")
+    if whole not in names or (digits and not digits.isdecimal()):
+        raise CalibrationError(f"{robot.name} has no joint {name!r}; {did_you_mean(name, names)}")
+    joint = robot.joints[names.index(whole)]
+    # Of a joint where a loop is cut the one axis is read from the poses of its bodies.
+    single = [primitive.nq == 1 for primitive in joint.primitives]
+    count = len(single) if names.index(whole) < robot.tree or len(single) == 1 else 0
+    if not all(single) or not count or joint.is_coupling:
+        raise CalibrationError(f"joint {whole!r} has no axes that an encoder reads one by one")
+    if not digits and count > 1:
+        raise CalibrationError(f"joint {whole!r} has {count} axes: name one, {whole}.1 to {whole}.{count}")
+    number = int(digits or 1) - 1
+    if not 0 <= number < count:
+        raise CalibrationError(
+            f"joint {whole!r} has {format_count(count, 'axis', 'axes')}: there is no {name!r}"
+        )
+    return Axis(names.index(whole), number)
 
 
 def length_bodies(robot: Robot) -> dict[int, tuple[int, int]]:
@@ -135,8 +157,8 @@ def known_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) ->
                 full = f"{joint.name}.{name}.{label}"
                 result.append(Parameter(full, "frame", unit, tolerance, (2 * j + side, axis)))
     for k, encoder in enumerate(encoders_of(robot) if encoders is None else encoders):
-        joint = robot.joints[encoder.axis[0]]
-        is_rotation = joint.primitives[encoder.axis[1]].is_rotation
+        joint = robot.joints[encoder.axis.joint]
+        is_rotation = joint.primitives[encoder.axis.number].is_rotation
         zero = ("rad", ZERO_ANGLE) if is_rotation else ("m", ZERO_LENGTH * size)
         result.append(Parameter(f"zero.{encoder.name}", "zero", *zero, (k,)))
         result.append(Parameter(f"gear.{encoder.name}", "gear", "", RATIO, (k,)))
@@ -160,17 +182,51 @@ def known_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) ->
     return tuple(result)
 
 
-def choose_parameters(known: Sequence[Parameter], patterns: Sequence[str]) -> tuple[Parameter, ...]:
+def number_of(robot: Robot, parameter: Parameter) -> float | None:
+    """The number of a robot that a parameter is a deviation of, SI; None where there is no single one."""
+    kind, index = parameter.kind, parameter.target[0]
+    if kind == "frame" and parameter.target[1] < 3:
+        return float(frame_in_body(robot, index)[1][parameter.target[1]])
+    if kind == "number" and parameter.name[7:] in robot.numbers.names("geometry"):
+        names = robot.numbers.names("geometry")
+        return float(robot.numbers.vector("geometry")[names.index(parameter.name[7:])])
+    if kind in ("zero", "gear", "compliance") and index < len(robot.actuators):
+        actuator = robot.actuators[index]
+        joint = robot.joints[actuator.joint]
+        if kind == "compliance":
+            return 1.0 / joint.drive_stiffness if joint.drive_stiffness else 0.0
+        return float(actuator.encoder_zero if kind == "zero" else joint.gear_ratio)
+    return None
+
+
+DEFAULT = "default"
+"""The pattern that stands for the default parameters."""
+_QUANTITY = {"m": QUANTITIES["length"], "rad": QUANTITIES["angle"], "": QUANTITIES["number"]}
+
+
+def choose_parameters(
+    known: Sequence[Parameter], patterns: Sequence[str], default: Callable[[], Sequence[Parameter]] = tuple
+) -> tuple[Parameter, ...]:
     """Those whose names match some patterns ("*.x", "zero.*"), in their order, each once.
 
-    A pattern may end in "=TOLERANCE", a number in SI units: "leg1.*.x=1e-3".
+    A pattern may end in "=TOLERANCE", in "=TOLERANCE,LOW..HIGH" or "=LOW..HIGH" with bounds, quantities with
+    units or bare numbers in SI units: "leg1.*.x=1 mm", "zero.*=0.5 deg,-1 deg..1 deg". What later patterns
+    say of a parameter replaces what earlier ones say.
+
+    Args:
+        known: all parameters.
+        patterns: the patterns; "default" stands for the default parameters.
+        default: gives these.
 
     Raises:
-        CalibrationError: if a pattern matches none.
+        CalibrationError: if a pattern matches none, or its numbers do not fit the parameter.
     """
     chosen: dict[str, Parameter] = {}
     for text in patterns:
-        pattern, _, tolerance = text.partition("=")
+        pattern, _, prior = text.partition("=")
+        if pattern == DEFAULT and not prior:
+            chosen.update((item.name, item) for item in default())
+            continue
         matching = [item for item in known if fnmatchcase(item.name, pattern)]
         if not matching:
             names = [item.name for item in known]
@@ -178,16 +234,40 @@ def choose_parameters(known: Sequence[Parameter], patterns: Sequence[str]) -> tu
             raise CalibrationError(
                 f"no parameter matches {pattern!r}; {did_you_mean(pattern, near or names)}"
             )
-        try:
-            value = float(tolerance) if tolerance else None
-        except ValueError:
-            value = -1.0
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise CalibrationError(f"{text!r}: the tolerance is a positive number in SI units, such as 1e-3")
         for item in matching:
-            chosen[item.name] = item if value is None else dataclasses.replace(item, tolerance=value)
+            chosen[item.name] = _with_prior(item, prior, text) if prior else chosen.get(item.name, item)
     order = [item.name for item in known]
     return tuple(sorted(chosen.values(), key=lambda item: order.index(item.name)))
+
+
+def _with_prior(item: Parameter, prior: str, text: str) -> Parameter:
+    """A parameter with the tolerance and the bounds of a text."""
+
+    def number(quantity: str) -> float:
+        try:
+            if item.unit in _QUANTITY:
+                return float(parse_quantity(quantity.strip(), _QUANTITY[item.unit], SI))
+            return float(quantity)
+        except ValueError as error:
+            raise CalibrationError(f"{text!r}: {item.name} is in {item.unit or 'no unit'}: {error}") from None
+
+    for part in prior.split(","):
+        low, dots, high = part.partition("..")
+        if dots:
+            bounds = Interval(number(low), number(high))
+            if not bounds.lower < bounds.upper or not bounds.lower <= 0.0 <= bounds.upper:
+                raise CalibrationError(
+                    f"{text!r}: bounds of a deviation from the description hold 0, such as -1 mm..2 mm"
+                )
+            item = dataclasses.replace(item, bounds=bounds)
+        else:
+            tolerance = number(part)
+            if not 0.0 < tolerance < np.inf:
+                raise CalibrationError(
+                    f"{text!r}: a tolerance is a positive quantity, such as 1 mm; bounds are -1 mm..2 mm"
+                )
+            item = dataclasses.replace(item, tolerance=tolerance)
+    return item
 
 
 @dataclass(frozen=True, eq=False)

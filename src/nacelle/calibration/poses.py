@@ -13,12 +13,13 @@ workspace, falls (the largest of L_w I^-1 L_w^T), after a start that adds the be
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.calibration.devices import Tracker
+from nacelle.calibration.devices import Device, Places, Tracker
 from nacelle.calibration.fit import Campaign, Point, System
 from nacelle.calibration.loops import Linearised, Loops, States, states_at, velocity_maps
 from nacelle.calibration.parameters import (
@@ -35,8 +36,9 @@ from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.reactions import joint_reactions
 from nacelle.elastic.linear.statics import static_deflection
 from nacelle.errors import CalibrationError
+from nacelle.kinematics.forward import forward_kinematics
 from nacelle.kinematics.pose_input import displace_pose, reference_pose
-from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -79,10 +81,42 @@ def loads_at(robot: Robot, x: Array) -> tuple[Array, Array]:
 
 
 def sag_of(robot: Robot, x: Array) -> Array:
-    """Displacement (S, 6) of the platform by flexible links under gravity and payload; zero without such."""
+    """Displacement (S, 6) of the platform by flexible links under gravity and payload; zero without such.
+
+    That by flexible drives is in their coordinates (`Geometry.coordinates`): here they are rigid.
+    """
     if not any(body.section for body in robot.bodies):
         return np.zeros((len(x), 6))
-    return np.asarray(static_deflection(robot, x, nonlinear=False).displacement())
+    rigid = tuple(dataclasses.replace(joint, drive_stiffness=0.0) for joint in robot.joints)
+    links = dataclasses.replace(robot, joints=rigid)
+    return np.asarray(static_deflection(links, x, nonlinear=False).displacement())
+
+
+def with_loads(campaign: Campaign, parameters: Sequence[Parameter] | None = None) -> Campaign:
+    """The campaign with static loads and sag at its samples.
+
+    Only where the description or `parameters` depend on them, or wherever the robot has mass if None.
+    """
+    robot = campaign.robot
+    drives = campaign.readings[:, : len(robot.actuators)]
+    if campaign.forces is not None or all(body.massless for body in robot.bodies):
+        return campaign
+    if parameters is not None and not (
+        depends_on_load(robot, parameters) or any(body.section for body in robot.bodies)
+    ):
+        return campaign
+    x = forward_kinematics(robot, drives, campaign.guess).x
+    if not np.all(np.isfinite(x)):
+        return campaign
+    forces, pulls = loads_at(robot, x)
+    return replace(campaign, forces=forces, pulls=pulls, sag=sag_of(robot, x))
+
+
+def depends_on_load(robot: Robot, parameters: Sequence[Parameter]) -> bool:
+    """Whether coordinates or lengths follow the static load: flexible drives, compliance, stretch."""
+    return any(item.kind in ("compliance", "stretch") for item in parameters) or any(
+        joint.drive_stiffness for joint in robot.joints
+    )
 
 
 def platform_rates(
@@ -121,8 +155,7 @@ def held_rates(now: Linearised, states: States, drives: Sequence[Encoder], rates
 
 def loads_if_needed(robot: Robot, x: Array, parameters: Sequence[Parameter]) -> tuple[Array, Array]:
     """Static loads where parameters or the description depend on them; else none."""
-    needed = any(item.kind in ("compliance", "stretch") for item in parameters)
-    if needed or any(joint.drive_stiffness for joint in robot.joints):
+    if depends_on_load(robot, parameters):
         return loads_at(robot, x)
     return np.zeros((len(x), 0)), np.zeros((len(x), 0))
 
@@ -143,9 +176,11 @@ def opening_parameters(robot: Robot, parameters: Sequence[Parameter]) -> set[str
 def default_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) -> tuple[Parameter, ...]:
     """A largest set of frames and zeros that the platform's pose shows one by one, with drives held.
 
-    In order of preference: zeros of encoders, places of joints on base and platform, other lengths, axes.
+    In order of preference: zeros of encoders, places of joints on base and platform, other lengths, axes. The
+    zeros of further encoders are added.
     """
     encoders = encoders_of(robot) if encoders is None else encoders
+    drives = encoders[: len(robot.actuators)]
     known = [item for item in known_parameters(robot, encoders) if item.kind in ("zero", "frame")]
     opening = opening_parameters(robot, known)
     known = [item for item in known if item.name not in opening]
@@ -175,7 +210,9 @@ def default_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) 
         if rest > _SHOWS:
             basis = np.column_stack([basis, column / rest])
             chosen.append(k)
-    return tuple(known[k] for k in sorted(chosen))
+    # The platform does not follow zeros of further encoders, but what these read does.
+    chosen += [k for k, item in enumerate(known) if item.kind == "zero" and item.target[0] >= len(drives)]
+    return tuple(known[k] for k in sorted({*chosen}))
 
 
 # ---- where to measure
@@ -221,7 +258,7 @@ def plan_poses(
         campaign: robot, encoders and devices; what they hold as measured does not count.
         count: how many poses.
         parameters: what is to be estimated; `default_parameters` if None.
-        allowed: which of some poses (M, nx) the device sees (M,), such as its range and lines of sight.
+        allowed: which of some poses (M, nx) may be taken (M,), in addition to the devices' range and sight.
         seed: of the candidates.
 
     Raises:
@@ -231,13 +268,12 @@ def plan_poses(
     estimated = tuple(default_parameters(robot, campaign.encoders) if parameters is None else parameters)
     total = max(_FEWEST, _CANDIDATES * count)
     x = pushed_out(robot, drawn_poses(robot, total, seed))
-    if allowed is not None:
-        x = x[np.asarray(allowed(x), dtype=bool)]
+    x = _visible_poses(campaign, x, allowed)
     if len(x) < count:
         raise CalibrationError(
-            f"{robot.name}: {len(x)} of {total} poses are within what the device allows: {count} are wanted"
+            f"{robot.name}: {len(x)} of {total} poses are within what the devices see: {count} are wanted"
         )
-    system = System(blank_campaign(campaign, x), estimated)
+    system = System(with_loads(blank_campaign(campaign, x), estimated), estimated)
     informations = _informations(system, x)
     at = drawn_poses(robot, _WORKSPACE, seed=3)
     L = (
@@ -298,11 +334,19 @@ def _random_information(
     allowed: Callable[[Array], Array] | None,
 ) -> Array | None:
     """What as many poses at random say (P, P); None if too few of them are allowed."""
-    x = drawn_poses(campaign.robot, 4 * count, seed)
-    x = (x if allowed is None else x[np.asarray(allowed(x), dtype=bool)])[:count]
+    x = _visible_poses(campaign, drawn_poses(campaign.robot, 4 * count, seed), allowed)[:count]
     if len(x) < count:
         return None
-    return np.asarray(_informations(System(blank_campaign(campaign, x), estimated), x).sum(axis=0))
+    system = System(with_loads(blank_campaign(campaign, x), estimated), estimated)
+    return np.asarray(_informations(system, x).sum(axis=0))
+
+
+def _visible_poses(campaign: Campaign, x: Array, allowed: Callable[[Array], Array] | None) -> Array:
+    """Those of some poses that are allowed, and that a device sees where there are devices."""
+    if allowed is not None:
+        x = x[np.asarray(allowed(x), dtype=bool)]
+    devices = blank_campaign(campaign, x).devices
+    return x[np.any([np.any(item.present, axis=1) for item in devices], axis=0)] if devices else x
 
 
 def _informations(system: System, x: Array) -> Array:
@@ -336,20 +380,28 @@ def pushed_out(robot: Robot, x: Array) -> Array:
 
 
 def blank_campaign(campaign: Campaign, x: Array) -> Campaign:
-    """A campaign at other poses (S, nx), with nothing measured yet: zeros in the place of numbers."""
+    """A campaign at other poses (S, nx), with nothing measured yet: zeros where a device sees the pose."""
     inverse = inverse_kinematics(campaign.robot, x, limits=False)
     extra = np.zeros((len(x), len(campaign.encoders) - inverse.q.shape[1]))
-    size = campaign.robot.size
-    blank = (item.with_values(np.zeros((len(x), item.rows_each))) for item in campaign.devices)
-    devices = tuple(item.within(size) if isinstance(item, Tracker) else item for item in blank)
-    return Campaign(
-        campaign.robot,
-        np.concatenate([inverse.q, extra], axis=1),
-        campaign.encoders,
-        devices,
-        forces=None if campaign.forces is None else loads_at(campaign.robot, x)[0],
-        guess=x,
-    )
+    devices = []
+    for device in campaign.devices:
+        seen = device.sees(campaign.robot, inverse.bodies)
+        blank = device.blank(len(x))
+        if not np.all(seen):
+            blank = blank.with_values(np.where(seen[:, None], blank.measured, np.nan))
+        devices.append(placed_device(blank, campaign.robot, inverse.bodies))
+    readings = np.concatenate([inverse.q, extra], axis=1)
+    return Campaign(campaign.robot, readings, campaign.encoders, tuple(devices), guess=x)
+
+
+def placed_device(device: Device, robot: Robot, bodies: BodyPoses) -> Device:
+    """A device whose frame, or places, nobody knows, known to the robot's size; bodies at its samples."""
+    if isinstance(device, Tracker):
+        return device.within(robot.size)
+    if isinstance(device, Places) and device.near is None:
+        points = bodies.p[:, device.tool.body] + bodies.R[:, device.tool.body] @ device.tool.point
+        return device.near_points(points, robot.size)
+    return device
 
 
 def is_placed(campaign: Campaign) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.calibration.checks import best_frame, locate_devices
-from nacelle.calibration.devices import Tracker
+from nacelle.calibration.devices import Places, Tracker, tool_point
 from nacelle.calibration.fit import Campaign, Point, System, fit
 from nacelle.calibration.loops import Loops, States, states_at
 from nacelle.calibration.parameters import Encoder, Geometry, Parameter
@@ -19,7 +19,7 @@ from nacelle.calibration.poses import (
     drawn_poses,
     is_placed,
     loads_if_needed,
-    sag_of,
+    with_loads,
 )
 from nacelle.errors import CalibrationError
 from nacelle.kinematics.solve.inverse import inverse_kinematics
@@ -80,15 +80,22 @@ def simulate_campaign(
     """
     robot, x = campaign.robot, np.asarray(campaign.guess)
     inverse = inverse_kinematics(robot, x, limits=False)
-    forces, pulls = loads_if_needed(robot, x, parameters)
-    blank = replace(campaign, forces=forces, pulls=pulls, sag=sag_of(robot, x))
-    system = System(blank, [item for item in parameters if item.kind != "device"])
+    system = System(
+        with_loads(campaign, parameters),
+        [item for item in parameters if item.kind not in ("device", "place")],
+    )
     by_name = dict(zip((item.name for item in parameters), values.tolist(), strict=True))
     z = np.array([by_name.get(item.name, 0.0) for item in system.parameters])
     q, _ = system.geometry.coordinates(campaign.readings, z[: system.robot_count])
     drives = campaign.encoders[: len(robot.actuators)]
     geometry = system.geometry.vector(z[: system.robot_count])
     states, reached = held_states(system.loops, geometry, drives, q[:, : len(drives)], states_at(inverse))
+    for device in campaign.devices:
+        if isinstance(device, Places):
+            offset = np.array([by_name.get(f"{device.name}.tool.{axis}", 0.0) for axis in "xyz"])
+            tool = device.tool._replace(point=device.tool.point + offset)
+            states, arrived = _visit(system, geometry, states, replace(device, tool=tool), rng)
+            reached &= arrived
     if np.mean(reached) < 0.5:
         raise CalibrationError(
             f"{robot.name}: a machine with such deviations reaches {int(reached.sum())} of {len(x)} poses: "
@@ -96,6 +103,32 @@ def simulate_campaign(
         )
     measured = measured_campaign(system, Point(z, states), rng)
     return measured if np.all(reached) else measured.subset(np.flatnonzero(reached))
+
+
+def _visit(
+    system: System, geometry: Array, states: States, device: Places, rng: np.random.Generator
+) -> tuple[States, Array]:
+    """States with the tool point at the places (where it comes to each first) and noise; who got there."""
+    visits = np.flatnonzero(np.isfinite(device.values[:, 0]))
+    index = device.values[visits, 0].astype(int)
+    none = np.zeros((12 * len(system.loops.robot.joints), 0))
+    error, goals = np.zeros(len(states.q)), None
+    for _ in range(_STEPS):
+        states, gap = system.loops.close(geometry, states)
+        now = system.loops.linearise(geometry, states, none)
+        p, response, _ = tool_point(now, device.tool, np.zeros(3), system.sag)
+        if goals is None:
+            first = {int(k): int(s) for s, k in zip(visits[::-1], index[::-1], strict=True)}
+            goals = p[[first[int(k)] for k in index]] + device.noise * rng.normal(size=(len(visits), 3))
+        off = np.zeros(p.shape)
+        off[visits] = (p[visits] - goals) * [axis in device.coordinates for axis in "xyz"]
+        error = np.maximum(np.max(np.abs(off), axis=1) / system.loops.robot.size, gap)
+        if np.max(error) < 1e-12:
+            break
+        kept = response.by_motion * np.array([[axis in device.coordinates] for axis in "xyz"])
+        m = -(np.linalg.pinv(kept, rcond=1e-9) @ off[:, :, None])
+        states = system.loops.integrate(states, (now.motions @ m)[:, :, 0])
+    return states, error < 1e-9
 
 
 def measured_campaign(system: System, point: Point, rng: np.random.Generator) -> Campaign:
@@ -117,9 +150,8 @@ def measured_campaign(system: System, point: Point, rng: np.random.Generator) ->
     pairs = []
     for item in campaign.pairs:
         residual, *_ = item.between(now, system.sag)
-        noise = item.noise * rng.normal(size=residual.shape)
         pairs.append(
-            replace(item, values=item.values + residual * item.noise * (item.values.shape[1] == 1) + noise)
+            replace(item, values=item.values + item.noise * (residual + rng.normal(size=residual.shape)))
         )
     return replace(campaign, readings=readings, devices=tuple(devices), pairs=tuple(pairs))
 

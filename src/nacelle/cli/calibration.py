@@ -54,8 +54,9 @@ def calibrate_command(
         typer.Option(
             "--parameter",
             metavar="PATTERN",
-            help="What is estimated, such as '*.x' or 'zero.*=1e-3' with a tolerance in SI units "
-            "(repeatable); by default a largest set that the platform's pose shows.",
+            help="What is estimated, such as '*.x', 'zero.*=0.5deg' with a tolerance, or "
+            "'zero.*=0.5deg,-1deg..1deg' with bounds (repeatable); 'default' is a largest set that the "
+            "platform's pose shows.",
         ),
     ] = None,
     out: Annotated[
@@ -63,7 +64,11 @@ def calibrate_command(
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Page of the result (HTML).")] = None,
     settings: Annotated[
-        str, typer.Option("--settings", help="Print settings for a firmware: klipper or linuxcnc.")
+        str,
+        typer.Option(
+            "--settings",
+            help="Print settings for klipper or linuxcnc, or the numbers of a parametric model: numbers.",
+        ),
     ] = "",
     plan: Annotated[int, typer.Option("--plan", help="Number of poses to plan.", min=0)] = 0,
     simulate: Annotated[
@@ -138,7 +143,7 @@ def calibrate_command(
     if settings:
         from nacelle.calibration.firmware import firmware_settings
 
-        print_text(firmware_settings(result.robot, settings).text, end="")
+        print_text(firmware_settings(result.robot, settings, robot).text, end="")
 
 
 def _read(robot: Robot, data: Path | None, noise: list[str] | None) -> CampaignFile:
@@ -169,12 +174,14 @@ def _read(robot: Robot, data: Path | None, noise: list[str] | None) -> CampaignF
 
 
 def _parameters(campaign: Campaign, patterns: list[str]) -> tuple[Parameter, ...]:
-    from nacelle.calibration.parameters import choose_parameters, known_parameters
+    from nacelle.calibration.parameters import DEFAULT, choose_parameters, known_parameters
     from nacelle.calibration.poses import default_parameters
 
-    if not patterns:
+    def default() -> tuple[Parameter, ...]:
         return default_parameters(campaign.robot, campaign.encoders)
-    return choose_parameters(known_parameters(campaign.robot, campaign.encoders), patterns)
+
+    known = known_parameters(campaign.robot, campaign.encoders)
+    return choose_parameters(known, patterns or [DEFAULT], default)
 
 
 def _list_parameters(robot: Robot, as_json: bool) -> None:

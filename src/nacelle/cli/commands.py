@@ -77,6 +77,9 @@ Kinematics
   workspace kinematics
     Workspace within all limits: reachable poses, volume and conditioning, on a grid or along rays.
     $ nacelle workspace delta --over x=-0.4:0.4 --over z=-0.8:-0.4 --out map.png
+  prove proof
+    Prove a whole motion: reachable, within limits, on one branch, away from singularities.
+    $ nacelle prove delta --trajectory circle --radius 100mm --clearance 2mm
 Forces and vibrations
   dynamics dynamics.dynamics
     Inverse dynamics along a motion: actuator force, speed and power, compared with the limits.

@@ -39,7 +39,7 @@ class BoxFunction:
             target: "jit", or "numpy", which needs no compiler.
         """
         self.program = program
-        self.bounds = _compiled(program, target)
+        self.bounds = _compile_bounds(program, target)
 
     def __call__(self, *boxes: Array) -> dict[str, Array]:
         """Bounds (..., *shape, 2) of the outputs by name.
@@ -65,7 +65,7 @@ class BoxFunction:
 
 
 @lru_cache(maxsize=64)
-def _compiled(program: Program, target: str) -> Compiled:
+def _compile_bounds(program: Program, target: str) -> Compiled:
     return compiled_exactly(interval_program(program), target)
 
 

@@ -90,7 +90,7 @@ class Suspect:
         what = "; or ".join(
             sentence(each.cause, each.signal, each.size, each.deviation, each.unit) for each in everything
         )
-        remedies = list(dict.fromkeys(_remedy(each.cause) for each in everything))
+        remedies = list(dict.fromkeys(_remedy(each) for each in everything))
         apart = "; these data do not tell them apart" if self.alternatives else ""
         lengths = [each for each in everything if each.cause == "geometry"]
         acts = ""
@@ -103,12 +103,16 @@ class Suspect:
         )
 
 
-def _remedy(cause: str) -> str:
-    """What to do about a cause."""
+def _remedy(suspect: Suspect) -> str:
+    """What to do about a fault."""
+    cause = suspect.cause
     if cause in ESTIMATED:
         return f"estimate: {cause}"
+    numbers = suspect.signal.replace("geometry.", "number.").split(", ")
+    options = "".join(f" --parameter {number}" for number in numbers) + " --parameter 'zero.*'"
     return {
-        "geometry": "`nacelle calibrate` estimates lengths with the zeros",
+        "geometry": f"`nacelle calibrate ROBOT --plan 20{options}` says where to measure it, and with "
+        "DATA how large it is",
         "gravity": "check `gravity` of the description and how the base is mounted",
         "stribeck": "describe this friction",
         "ripple": "compensate it in the drive, or describe it as friction",

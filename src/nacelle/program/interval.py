@@ -131,11 +131,11 @@ def _evaluate(program: Program, arguments: list[Interval]) -> list[Any]:
         elif op == "input":
             values.append(arguments[operands[0]])
         else:
-            given = [values[k] for k in operands]
-            if not any(isinstance(value, Interval) for value in given):
+            terms = [values[k] for k in operands]
+            if not any(isinstance(value, Interval) for value in terms):
                 # Of constants alone: their exact result lies between bounds that are constants, too.
-                given[0] = Interval(given[0], given[0])
-            values.append(apply(op, *given))
+                terms[0] = Interval(terms[0], terms[0])
+            values.append(apply(op, *terms))
     return [values[k] for k in program.results]
 
 

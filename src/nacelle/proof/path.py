@@ -1,7 +1,7 @@
 """Paths that are proved: the whole continuous motion, not samples of it.
 
-A trajectory is given as polynomials x(t) between times (`nacelle.trajectory.pieces`), and all motions within a
-deviation of them. On an interval of time, with s from -1 to 1 and to first order in s,
+A trajectory is given as polynomials x(t) between times (`nacelle.trajectory.pieces`), and all motions within
+a deviation of them. On an interval of time, with s from -1 to 1 and to first order in s,
 
     x = x_m + x_1 s + E,        z = z_m + z_1 s + D        E, D boxes around 0; E holds what is left of x(t)
 
@@ -19,8 +19,8 @@ deviation of them. On an interval of time, with s from -1 to 1 and to first orde
 
    and so are the entries of J_r^-1, whose condition is bounded for all matrices between (`matrices`).
 
-An interval for which a claim cannot be shown is halved, until the claim fails at its middle or the interval is
-shorter than the resolution.
+An interval for which a claim cannot be shown is halved, until the claim fails at its middle or the interval
+is shorter than the resolution.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.robot import Robot
-from nacelle.proof.equations import ProofError, RobotEquations, robot_equations
+from nacelle.proof.equations import ProofError, RobotEquations, apart_pairs, robot_equations
 from nacelle.proof.matrices import (
     add_boxes,
     around,
@@ -67,11 +67,13 @@ class Bounds(NamedTuple):
     Attributes:
         serial: least margin of every leg (`InverseKinematics.margins`).
         parallel: least inverse condition of J_r^-1 without units (`Jacobian.conditioning`); None for none.
+        clearance: least distance between the capsules of different legs, m; None for none.
         deviation: how far from the trajectory the motion may be, m, rad and entries of a quaternion.
     """
 
     serial: float
     parallel: float | None
+    clearance: float | None
     deviation: float
 
 
@@ -104,7 +106,8 @@ class PathProof(HasTable):
         least_way: proved least way to a limit, rad or m (of tilts of spherical joints the difference of
             cosines); infinite without limits.
         least_margin: proved least margin of a leg.
-        least_conditioning: proved least inverse condition of J_r^-1.
+        least_conditioning: proved least inverse condition of J_r^-1; infinite if it was not asked for.
+        least_clearance: proved least distance between legs, m; infinite if it was not asked for.
         nearest_limit: which limit that is; empty without limits.
         unproved: the first place for which something is not shown; None if all is proved.
     """
@@ -116,6 +119,7 @@ class PathProof(HasTable):
     least_way: float
     least_margin: float
     least_conditioning: float
+    least_clearance: float
     nearest_limit: str
     unproved: UnprovedPlace | None
 
@@ -136,10 +140,12 @@ class PathProof(HasTable):
             lines.append(f"margins of legs: at least {self.least_margin:.6g}")
             if self.bounds.parallel is not None:
                 lines.append(f"inverse condition of the Jacobian: at least {self.least_conditioning:.6g}")
+            if self.bounds.clearance is not None:
+                lines.append(f"distance between legs: at least {1e3 * self.least_clearance:.6g} mm")
             return lines
-        place = self.unproved
-        verb = "does not hold" if place.violated else "is not shown"
-        return [f"not proved: between {place.start:.9g} and {place.stop:.9g} s {verb}: {place.reason}"]
+        first = self.unproved
+        verb = "does not hold" if first.violated else "is not shown"
+        return [f"not proved: between {first.start:.9g} and {first.stop:.9g} s {verb}: {first.reason}"]
 
 
 def prove(
@@ -148,6 +154,7 @@ def prove(
     *,
     serial: float = 1e-4,
     parallel: float | None = 1e-3,
+    clearance: float | None = None,
     deviation: float = 1e-9,
     guess: Any = None,
 ) -> PathProof:
@@ -159,6 +166,8 @@ def prove(
         serial: margin that every leg shall keep, 0 at a serial singularity.
         parallel: inverse condition of J_r^-1 that it shall keep, 0 at a parallel singularity; None if
             that is not to be proved.
+        clearance: distance that legs shall keep, m, bodies taken as capsules around the rods of their
+            description, or those that the joints suggest; bodies that a joint connects are left out.
         deviation: the proof holds for all motions so near to the trajectory, m, rad and entries of a
             quaternion, each coordinate.
         guess: the branch at the start, as for `inverse_kinematics`; that of the reference pose if None.
@@ -174,17 +183,22 @@ def prove(
         raise ProofError(
             f"the trajectory is of the motion {trajectory.motion.name}, {robot.name} has {robot.motion.name}"
         )
-    for name, value in (("serial", serial), ("parallel", parallel), ("deviation", deviation)):
+    for name, value in (
+        ("serial", serial),
+        ("parallel", parallel),
+        ("clearance", clearance),
+        ("deviation", deviation),
+    ):
         if value is not None and not (np.isfinite(value) and value >= 0.0):
             raise ProofError(f"{name} is {value} (write a number that is not negative)")
     if parallel is not None and undriven_coordinates(robot):
         raise ProofError(
-            f"{robot.name} has coordinates that nothing drives ({', '.join(undriven_coordinates(robot))}), so "
+            f"nothing drives {', '.join(undriven_coordinates(robot))} of {robot.name}, so "
             "every pose is a parallel singularity: prove with parallel=None"
         )
-    equations = robot_equations(robot)
+    equations = robot_equations(robot, capsules=clearance is not None)
     motion = _Motion(trajectory, deviation)
-    return _Prover(equations, motion, Bounds(serial, parallel, deviation)).run(guess)
+    return _Prover(equations, motion, Bounds(serial, parallel, clearance, deviation)).run(guess)
 
 
 class _Segments(NamedTuple):
@@ -250,7 +264,7 @@ class _Verdicts(NamedTuple):
         slope: their slopes (N, nz).
         box: radii of the boxes in which they are unique (N, nz).
         solution: radii of those in which they are (N, nz).
-        least: proved least way, margin and conditioning (N, 3).
+        least: proved least way, margin, conditioning and clearance (N, 4).
         nearest: the limit that is nearest (N,).
     """
 
@@ -272,11 +286,17 @@ class _Prover:
         robot = equations.robot
         self.reasons = [
             f"{robot.name} closes its loops on the branch where it begins",
-            *(f"{name} is within its limit" for name in equations.sign_names),
+            *(f"{limit.name} keeps within its limit" for limit in equations.limits),
             *(f"the margin of {name} is above {bounds.serial:g}" for name in equations.margin_names),
             f"the inverse condition of the Jacobian is above {bounds.parallel:g}"
             if bounds.parallel is not None
             else "",
+        ]
+        self.pairs = apart_pairs(robot, equations.capsules)
+        names = [robot.bodies[capsule.body].name for capsule in equations.capsules]
+        self.reasons += [
+            f"{names[i]} and {names[j]} are {1e3 * (bounds.clearance or 0.0):g} mm apart"
+            for i, j in self.pairs
         ]
 
     def run(self, guess: Any) -> PathProof:
@@ -285,24 +305,28 @@ class _Prover:
         waiting = _Segments(start, stop, self._unknowns(0.5 * (start + stop), guess))
         shortest = self.motion.trajectory.duration * 2.0**-_HALVINGS
         done: list[tuple[_Segments, _Verdicts]] = []
+        # The first time at which a claim does not hold, and the first interval for which one is not shown.
+        violation = np.inf
         failed: UnprovedPlace | None = None
         while len(waiting.start):
             verdicts = self.judge(waiting)
             good = verdicts.reasons < 0
             done.append((waiting.take(good), _Verdicts(*(part[good] for part in verdicts))))
-            stopped = ~good & (verdicts.violated | (waiting.stop - waiting.start <= shortest))
-            for k in np.flatnonzero(stopped):
+            middle = 0.5 * (waiting.start + waiting.stop)
+            violation = min(violation, float(np.min(middle[verdicts.violated], initial=np.inf)))
+            end = violation if failed is None else min(violation, failed.start)
+            short = ~good & (waiting.stop - waiting.start <= shortest) & (waiting.start < end)
+            for k in np.flatnonzero(short):
                 if failed is None or waiting.start[k] < failed.start:
-                    failed = UnprovedPlace(
-                        float(waiting.start[k]),
-                        float(waiting.stop[k]),
-                        self.reasons[int(verdicts.reasons[k])],
-                        bool(verdicts.violated[k]),
-                    )
-            again = ~good & ~stopped & (waiting.start < (np.inf if failed is None else failed.start))
+                    reason = self.reasons[int(verdicts.reasons[k])]
+                    ends = float(waiting.start[k]), float(waiting.stop[k])
+                    failed = UnprovedPlace(*ends, reason, violated=False)
+            again = ~good & ~short & (waiting.start < end)
             waiting = _halves(waiting.take(again), verdicts.z[again], verdicts.slope[again])
             if not len(waiting.start):
-                waiting = self._unlinked(done, failed)
+                waiting = self._find_unlinked(done, np.inf if failed is None else failed.start)
+        if failed is not None and violation <= failed.stop + 2.0 * shortest:
+            failed = failed._replace(stop=max(failed.stop, violation), violated=True)
         return self._result(done, failed)
 
     def _unknowns(self, t: Array, guess: Any) -> Array:
@@ -311,10 +335,15 @@ class _Prover:
         if not equations.unknown_count:
             return np.zeros((len(t), 0))
         at = np.concatenate([[0.0], t])
-        found = inverse_kinematics(
+        solution = inverse_kinematics(
             equations.robot, self.motion.trajectory(at).x, guess=guess, follow=True, limits=False
         )
-        y = np.where(has_failed(found.flags)[:, None], np.nan, found.y)
+        if guess is None and solution.flags[0] & int(Flag.OTHER_BRANCH):
+            raise ProofError(
+                f"the motion of {equations.robot.name} begins on a branch that is not connected with the "
+                "reference pose: give a guess"
+            )
+        y = np.where(has_failed(solution.flags)[:, None], np.nan, solution.y)
         return np.asarray(y[1:, list(equations.kept)])
 
     def judge(self, segments: _Segments) -> _Verdicts:
@@ -330,7 +359,7 @@ class _Prover:
         nothing = np.zeros((count, nz))
         reasons = np.full(count, -1)
         empty = _Verdicts(
-            reasons, np.zeros(count, bool), z, nothing, nothing, nothing, np.zeros((count, 3)), reasons
+            reasons, np.zeros(count, bool), z, nothing, nothing, nothing, np.zeros((count, 4)), reasons
         )
         if not nz or not count:
             return empty
@@ -357,9 +386,9 @@ class _Prover:
             C, equations.loop_jacobian(ends[0], around(z, np.abs(slope) + radius))["d_loops"]
         ).size
         solution = round_up(needed + (rest @ radius[..., None])[..., 0] * (1.0 + 2.0**-30))
-        shown = np.all(solution < radius, axis=-1)
+        contracts = np.all(solution < radius, axis=-1)
         return empty._replace(
-            reasons=np.where(shown, -1, 0),
+            reasons=np.where(contracts, -1, 0),
             z=z,
             slope=slope,
             box=np.asarray(radius),
@@ -379,37 +408,43 @@ class _Prover:
             name: add_boxes(middle[name], either_way(first[f"d_{name}"]), second[f"d_{name}"])
             for name in middle
         }
-        ways, legs = box["ways"][..., 0], box["margins"][..., 0]
-        conditioning = np.full(len(ways), np.inf)
-        shown = [ways > 0.0, legs > bounds.serial]
-        false = [middle["ways"][..., 1] < 0.0, middle["margins"][..., 1] <= bounds.serial]
+        ways, way_at_middle = (equations.ways_to_limits(part["coordinates"]) for part in (box, middle))
+        ways, legs = ways[..., 0], box["margins"][..., 0]
+        conditioning = np.full((len(ways), 1), np.inf)
+        holds = [ways > 0.0, legs > bounds.serial]
+        fails_at_middle = [way_at_middle[..., 1] < 0.0, middle["margins"][..., 1] <= bounds.serial]
         if bounds.parallel is not None:
-            conditioning = inverse_condition(box["J"])
-            shown.append((conditioning > bounds.parallel)[:, None])
-            false.append(_largest_condition(middle["J"])[:, None] <= bounds.parallel)
-        claims = np.concatenate(shown, axis=1)
+            conditioning = inverse_condition(box["J"])[:, None]
+            holds.append(conditioning > bounds.parallel)
+            fails_at_middle.append(_largest_condition(middle["J"])[:, None] <= bounds.parallel)
+        else:
+            holds.append(conditioning > 0.0)
+            fails_at_middle.append(conditioning < 0.0)
+        gaps = np.full((len(ways), 1), np.inf)
+        if bounds.clearance is not None:
+            radii = np.array([capsule.radius for capsule in equations.capsules])
+            least, most = _distances(box["ends"], middle["ends"], self.pairs)
+            gaps = least - radii[self.pairs].sum(axis=1)
+            holds.append(gaps > bounds.clearance)
+            fails_at_middle.append(most - radii[self.pairs].sum(axis=1) < bounds.clearance)
+        claims = np.concatenate(holds, axis=1)
         reasons = np.where(claims.all(axis=1), -1, 1 + np.argmin(claims, axis=1))
         # A claim that does not hold at the middle comes before others that are not shown.
-        fails = np.concatenate(false, axis=1) & (loops.reasons < 0)[:, None]
+        fails = np.concatenate(fails_at_middle, axis=1) & (loops.reasons < 0)[:, None]
         reasons = np.where(fails.any(axis=1), 1 + np.argmax(fails, axis=1), reasons)
-        lowest = [
-            np.min(part, axis=1, initial=np.inf) if part.ndim > 1 else part
-            for part in (ways, legs, conditioning)
-        ]
+        lowest = [np.min(part, axis=1, initial=np.inf) for part in (ways, legs, conditioning, gaps)]
         return loops._replace(
             reasons=np.where(loops.reasons >= 0, 0, reasons),
-            violated=fails.any(axis=1),
+            violated=np.asarray(fails.any(axis=1)),
             least=np.stack(lowest, axis=1),
             nearest=np.argmin(ways, axis=1) if ways.shape[1] else loops.reasons,
         )
 
-    def _unlinked(
-        self, done: list[tuple[_Segments, _Verdicts]], failed: UnprovedPlace | None
-    ) -> _Segments:
-        """Intervals whose solutions are not shown to be those of their neighbours, halved again."""
+    def _find_unlinked(self, done: list[tuple[_Segments, _Verdicts]], last: float) -> _Segments:
+        """Intervals before a time whose solutions are not shown to be their neighbours', halved again."""
         if not self.equations.unknown_count:
             return done[0][0].take(np.zeros(0, int))
-        segments, verdicts = _joined(done)
+        segments, verdicts = _join(done)
         end, begin = verdicts.z[:-1] + verdicts.slope[:-1], verdicts.z[1:] - verdicts.slope[1:]
         apart = np.abs(end - begin) * (1.0 + 2.0**-40)
         rounding = 2.0**-50 * (np.abs(verdicts.z) + np.abs(verdicts.slope))
@@ -417,9 +452,7 @@ class _Prover:
         forward = np.all(room + verdicts.solution[:-1] < verdicts.box[1:], axis=1)
         backward = np.all(room + verdicts.solution[1:] < verdicts.box[:-1], axis=1)
         loose = np.flatnonzero(
-            ~(forward | backward)
-            & (segments.stop[:-1] == segments.start[1:])
-            & (segments.stop[:-1] < (np.inf if failed is None else failed.start))
+            ~(forward | backward) & (segments.stop[:-1] == segments.start[1:]) & (segments.stop[:-1] < last)
         )
         if not loose.size:
             return segments.take(loose)
@@ -435,26 +468,29 @@ class _Prover:
         return _halves(segments.take(again), verdicts.z[again], verdicts.slope[again])
 
     def _result(self, done: list[tuple[_Segments, _Verdicts]], failed: UnprovedPlace | None) -> PathProof:
-        segments, verdicts = _joined(done)
+        segments, verdicts = _join(done)
         before = segments.start < (np.inf if failed is None else failed.start)
         least = np.min(verdicts.least[before], axis=0, initial=np.inf)
-        names = self.equations.sign_names
-        nearest = ""
-        if names and before.any():
-            nearest = names[int(verdicts.nearest[before][np.argmin(verdicts.least[before][:, 0])])]
+        limits = self.equations.limits
+        nearest, (way, margin, conditioning, gap) = "", least.tolist()
+        if limits and before.any():
+            nearest = limits[int(verdicts.nearest[before][np.argmin(verdicts.least[before][:, 0])])].name
         edges = np.append(segments.start[before], segments.stop[before][-1:])
         return PathProof(
             self.equations.robot,
             self.motion.trajectory,
             self.bounds,
             edges,
-            *(float(value) for value in least),
+            way,
+            margin,
+            conditioning,
+            gap,
             nearest,
             failed,
         )
 
 
-def _joined(done: Sequence[tuple[_Segments, _Verdicts]]) -> tuple[_Segments, _Verdicts]:
+def _join(done: Sequence[tuple[_Segments, _Verdicts]]) -> tuple[_Segments, _Verdicts]:
     """Proved intervals in the order of time."""
     segments = _Segments(*(np.concatenate(parts) for parts in zip(*(s for s, _ in done), strict=True)))
     verdicts = _Verdicts(*(np.concatenate(parts) for parts in zip(*(v for _, v in done), strict=True)))
@@ -471,6 +507,47 @@ def _halves(segments: _Segments, z: Array, slope: Array) -> _Segments:
         np.concatenate([middle, stop]),
         np.concatenate([z - 0.5 * slope, z + 0.5 * slope]),
     )
+
+
+def _distances(ends: Array, middle: Array, pairs: Array) -> tuple[Array, Array]:
+    """Bounds (N, P) of the distances of lines, from below over boxes and from above at the middles, m.
+
+    All points of two lines are apart along a direction n at least by the smallest difference of their ends;
+    n is that of the nearest points at the middle.
+
+    Args:
+        ends: boxes of the ends of lines (N, lines, 2, 3, 2), m.
+        middle: the same at the middles.
+        pairs: pairs of lines (P, 2).
+    """
+    a, b = (middle[:, pairs[:, k]].mean(axis=-1) for k in range(2))
+    first, second = nearest_points(a, b)
+    n = first - second
+    length = np.linalg.norm(n, axis=-1)
+    n = n / np.maximum(length, 1e-300)[..., None]
+    A, B = (middle_radius(ends[:, pairs[:, k]]) for k in range(2))
+    sides = []
+    for sign, (value, radius) in ((1.0, A), (-1.0, B)):
+        along = sign * np.einsum("npek,npk->npe", value, n)
+        slack = np.einsum("npek,npk->npe", radius + 2.0**-48 * np.abs(value), np.abs(n)) * (1.0 + 2.0**-30)
+        sides.append(np.min(along - slack, axis=-1))
+    # n is of unit length to rounding; an upper bound takes the rounding of the middle along.
+    size = np.max(np.abs(middle), axis=(1, 2, 3, 4))[:, None]
+    least = (sides[0] + sides[1]) * (1.0 - 2.0**-40) - 2.0**-48 * size
+    return np.asarray(least), np.asarray(length + 2.0**-40 * (size + length))
+
+
+def nearest_points(a: Array, b: Array) -> tuple[Array, Array]:
+    """The nearest points (..., 3) of lines between ends a and b (..., 2, 3), m; of parallel ones some."""
+    u, v, w = a[..., 1, :] - a[..., 0, :], b[..., 1, :] - b[..., 0, :], a[..., 0, :] - b[..., 0, :]
+    uu, uv, vv, uw, vw = (np.sum(p * q, axis=-1) for p, q in ((u, u), (u, v), (v, v), (u, w), (v, w)))
+    determinant = uu * vv - uv * uv
+    with np.errstate(all="ignore"):
+        s = np.where(determinant > 1e-12 * uu * vv, (uv * vw - vv * uw) / determinant, 0.0)
+        for _ in range(2):
+            t = np.clip(np.nan_to_num((uv * np.clip(s, 0.0, 1.0) + vw) / vv), 0.0, 1.0)
+            s = np.clip(np.nan_to_num((uv * t - uw) / uu), 0.0, 1.0)
+    return a[..., 0, :] + s[..., None] * u, b[..., 0, :] + t[..., None] * v
 
 
 def _largest_condition(box: Array) -> Array:

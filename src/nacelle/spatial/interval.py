@@ -77,7 +77,7 @@ class Interval:
     def __add__(self, other: Any) -> Interval:
         if not isinstance(other, Interval):
             return self if isinstance(other, float | int) and other == 0.0 else self + _as_interval(other)
-        return _rounded(self.lo + other.lo, self.hi + other.hi)
+        return _round_outwards(self.lo + other.lo, self.hi + other.hi)
 
     __radd__ = __add__
 
@@ -89,26 +89,26 @@ class Interval:
 
     def __mul__(self, other: Interval | float) -> Interval:
         if not isinstance(other, Interval):
-            return self._scaled(other)
+            return self._scale(other)
         if other is self:
             return self.square()
         products = (self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi)
-        return _rounded(*_hull(products))
+        return _round_outwards(*_hull(products))
 
     __rmul__ = __mul__
 
-    def _scaled(self, factor: Scalar) -> Interval:
+    def _scale(self, factor: Scalar) -> Interval:
         """The product with a number, or with one number a sample."""
         if not isinstance(factor, float | int):
             return self * Interval(factor, factor)
         if factor < 0.0:
-            return (-self)._scaled(-factor)
+            return (-self)._scale(-factor)
         if factor == 0.0 or factor == 1.0:
             return self if factor else Interval(0.0, 0.0)
         if factor > 1.0 and math.frexp(factor)[0] == 0.5:
             # A power of two: exact.
             return Interval(self.lo * factor, self.hi * factor)
-        return _rounded(self.lo * factor, self.hi * factor)
+        return _round_outwards(self.lo * factor, self.hi * factor)
 
     def square(self) -> Interval:
         """The square, of one number with itself."""
@@ -170,12 +170,12 @@ class Interval:
     def atan2(self: Any, x: Any) -> Interval:
         """Angle of the points (x, self), rad; [-pi, pi] where they surround or touch the negative axis."""
         y, x = _as_interval(self), _as_interval(x)
-        beside = maximum(x.lo, maximum(y.lo, -y.hi))
+        off_axis = maximum(x.lo, maximum(y.lo, -y.hi))
         angles = [scalar.atan2(v, u) for v in (y.lo, y.hi) for u in (x.lo, x.hi)]
         low, high = _hull(angles)
         return Interval(
-            where(beside, maximum(low - _ANGLE, -_PI_ABOVE), -_PI_ABOVE),
-            where(beside, minimum(high + _ANGLE, _PI_ABOVE), _PI_ABOVE),
+            where(off_axis, maximum(low - _ANGLE, -_PI_ABOVE), -_PI_ABOVE),
+            where(off_axis, minimum(high + _ANGLE, _PI_ABOVE), _PI_ABOVE),
         )
 
     def exp(self) -> Interval:
@@ -218,7 +218,7 @@ class Interval:
         )
 
 
-def _rounded(lo: Scalar, hi: Scalar) -> Interval:
+def _round_outwards(lo: Scalar, hi: Scalar) -> Interval:
     return Interval(round_down(lo), round_up(hi))
 
 

@@ -179,6 +179,7 @@ def test_a_table_gives_parameters_and_own_keys() -> None:
         ({"template": "amr", "name": "a"}, "no template is called 'amr'"),
         ({"template": "arm", "name": "a"}, "parameter 'place' is not given"),
         ({"template": "arm", "name": "a", "with": {"place": 1, "mas": 2}}, "no parameter 'mas'"),
+        ({"name": "a", "with": {"place": 1}, "joints": {}}, "'with' gives parameters to a template"),
         ({"repeat": "arm", "with": {"place": 1}}, "how many legs?"),
         ({"repeat": "arm", "with": {"place": 1}, "count": 2, "angles": "0 10 20 deg"}, "differ in length"),
         ({"repeat": "arm", "with": {"place": 1}, "count": MAX_LEGS + 1}, "whole number from 1 to"),

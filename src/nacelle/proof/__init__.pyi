@@ -1,0 +1,2 @@
+from nacelle.proof.equations import ProofError as ProofError
+from nacelle.proof.path import PathProof as PathProof, UnprovedPlace as UnprovedPlace, prove as prove
