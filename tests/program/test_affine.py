@@ -34,7 +34,12 @@ def test_points_never_leave(seed: int) -> None:
         for forms in (compiled, plain):
             assert not points_leave(values, forms.bounds).any()
             with np.errstate(invalid="ignore"):
-                slack = 1e-9 * (1.0 + np.abs(values))[..., None] * [-1.0, 1.0] * (half.max(axis=1) < 1e-7)[:, None, None]
+                slack = (
+                    1e-9
+                    * (1.0 + np.abs(values))[..., None]
+                    * [-1.0, 1.0]
+                    * (half.max(axis=1) < 1e-7)[:, None, None]
+                )
                 assert not points_leave(values, enclosed(forms, at) + slack).any()
 
 

@@ -7,7 +7,6 @@ import pytest
 
 import nacelle
 from nacelle import robots
-from nacelle.proof.region import Margins
 from nacelle.proof.workspace import INSIDE, OUTSIDE, UNDECIDED, ProvenWorkspace, find_leaves, prove_workspace
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from support.library import library_robot
@@ -41,17 +40,20 @@ def poses(proved: ProvenWorkspace, u: np.ndarray) -> np.ndarray:
     return x
 
 
-def contradictions(proved: ProvenWorkspace, count: int, seed: int) -> tuple[int, float]:
-    """How many of some random poses are not what is proved of them, by nacelle in floats; the share decided."""
-    rng, region = np.random.default_rng(seed), proved.region
-    u = rng.uniform(region.box[:, 0], region.box[:, 1], (count, len(region.names)))
-    found = proved.classify(u)
-    x = poses(proved, u)
+def are_taken(proved: ProvenWorkspace, u: np.ndarray) -> np.ndarray:
+    """Which poses (N, n) are taken, by nacelle's kinematics in floats."""
+    region, x = proved.region, poses(proved, u)
     joints = nacelle.inverse_kinematics(region.robot, x)
     with np.errstate(invalid="ignore"):
         taken = joints.ok & (joints.margins.min(axis=-1) > region.margins.serial)
-        conditioning = nacelle.jacobian(region.robot, x).conditioning
-        taken &= conditioning > region.margins.parallel
+        return taken & (nacelle.jacobian(region.robot, x).conditioning > region.margins.parallel)
+
+
+def contradictions(proved: ProvenWorkspace, count: int, seed: int) -> tuple[int, float]:
+    """How many of some random poses are not what is proved of them, and the share of those decided."""
+    box, rng = proved.region.box, np.random.default_rng(seed)
+    u = rng.uniform(box[:, 0], box[:, 1], (count, len(box)))
+    found, taken = proved.classify(u), are_taken(proved, u)
     wrong = ((found == INSIDE) & ~taken) | ((found == OUTSIDE) & taken)
     return int(wrong.sum()), float(np.mean(found != UNDECIDED))
 
@@ -81,7 +83,7 @@ def test_singular_surface_is_never_proved_away() -> None:
     # With the distal bars in one line the tip may move across: J_r^-1 is singular on a curve of no width.
     robot = library_robot("fivebar")
     proved = prove_workspace(
-        robot, {"x": (-0.05, 0.06), "y": (0.06, 0.31)}, margins=Margins(0.0, 0.0), decided=0.999, boxes=4000
+        robot, {"x": (-0.05, 0.06), "y": (0.06, 0.31)}, serial=0.0, parallel=0.0, decided=0.999, boxes=4000
     )
 
     def determinant(x: float, y: float) -> float:

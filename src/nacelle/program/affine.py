@@ -5,8 +5,9 @@ A program with the inputs x becomes one with x_lo and x_hi, and y becomes y_c, y
     |y(x) - (y_c + y_g t)| <= y_e        for all x = m + h t, |t_i| <= 1,
 
 with m the middle of a box and h half its widths (`box_middle`). Inputs may be forms over the same box
-themselves: z has z_c, z_g and z_e then. What is left open, |r| <= r_e, has the input r_e alone. Every value is a `nacelle.spatial.affine.Affine` of symbols; what comes
-out is a plain program, on the graph of `nacelle.program.interval` that changes no rounding.
+themselves: z has z_c, z_g and z_e then. What is left open, |r| <= r_e, has the input r_e alone. Every value
+is a `nacelle.spatial.affine.Affine` of symbols; what comes out is a plain program, on the graph of
+`nacelle.program.interval` that changes no rounding.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def affine_program(program: Program, forms: Sequence[str] = (), rests: Sequence[
             bounds = symbols(f"{variable.name}_e", variable.shape)
             arguments += [Affine(0.0, (0.0,) * sides, bound, 0.0) for bound in bounds]
             continue
-        for low, high in zip(*(symbols(f"{variable.name}_{end}", variable.shape) for end in ("lo", "hi")), strict=True):
+        for low, high in zip(
+            *(symbols(f"{variable.name}_{end}", variable.shape) for end in ("lo", "hi")), strict=True
+        ):
             middle, half = box_middle(low, high)
             arguments.append(Affine(middle, tuple(half if k == side else 0.0 for k in range(sides)), 0.0))
             side += 1
@@ -68,7 +71,9 @@ def affine_program(program: Program, forms: Sequence[str] = (), rests: Sequence[
         results = values[start : start + variable.size]
         start += variable.size
         shapes = _shapes(variable, sides)
-        outputs += [Variable(f"{variable.name}_{part}", shape) for part, shape in zip("cge", shapes, strict=True)]
+        outputs += [
+            Variable(f"{variable.name}_{part}", shape) for part, shape in zip("cge", shapes, strict=True)
+        ]
         roots += [node_of(graph, value.c) for value in results]
         roots += [node_of(graph, entry) for value in results for entry in value.g]
         roots += [node_of(graph, value.e) for value in results]
@@ -76,7 +81,7 @@ def affine_program(program: Program, forms: Sequence[str] = (), rests: Sequence[
 
 
 def box_middle(low: Scalar, high: Scalar) -> tuple[Scalar, Scalar]:
-    """The middle m of a side of a box and half its width h, rounded up, so that m - h <= low, high <= m + h."""
+    """The middle m of a side of a box and half its width h, rounded up: m - h <= low, high <= m + h."""
     middle = 0.5 * low + 0.5 * high
     return middle, round_up(maximum(high - middle, middle - low))
 

@@ -9,7 +9,8 @@ A proof of a workspace is a NumPy archive (.npz) of
     cut_sign    which number decides there (uint8); one more than there are signs: the conditioning
     cut_form    c, g, low and high of the slab (float32)
 
-A checker needs this file alone: `tests/support/proof_checker.py` reads it with other arithmetic and no code of nacelle.
+A checker needs this file alone: `tests/support/proof_checker.py` reads it with other arithmetic and no code
+of nacelle.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from nacelle.proof.workspace import Cuts, ProvenWorkspace
 FORMAT = "nacelle-proof/1"
 CLAIM = """\
 At coordinates u of a box, and for some rest with |rest| <= rest_bound, a pose is taken if all numbers of
-signs(u, rest) are above 0 and s_min/s_max of J(u, rest), the quotient of its smallest and its largest singular value, is
-above the parallel margin. With u = m + h t, |t_i| <= 1, m the middle of a box and h half its widths: all poses of a box
-with code 250 are taken, none of one with code 251. In a box with code 252 let v = c + g . t for each of its slabs, |v|
-for one of the conditioning; poses with v > high for all slabs are taken, poses with v < low for one slab are not.
-The share of the volume that this leaves open is not above undecided."""
+signs(u, rest) are above 0 and s_min/s_max of J(u, rest), the quotient of its smallest and its largest
+singular value, is above the parallel margin. With u = m + h t, |t_i| <= 1, m the middle of a box and h half
+its widths: all poses of a box with code 250 are taken, none of one with code 251. In a box with code 252 let
+v = c + g . t for each of its slabs, |v| for one of the conditioning; poses with v > high for all slabs are
+taken, poses with v < low for one slab are not. The share of the volume that this leaves open is not above
+undecided."""
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -42,7 +44,9 @@ def program_text(program: Program) -> str:
     """A program as text, a line for each value; numbers are the doubles that they are."""
     lines = []
     places = [
-        f"{variable.name}[{k}]" for variable, span in variable_slices(program.inputs) for k in range(variable.size)
+        f"{variable.name}[{k}]"
+        for variable, span in variable_slices(program.inputs)
+        for k in range(variable.size)
     ]
     for number, (op, *arguments) in enumerate(program.code):
         values = [f"v{k}" for k in arguments]

@@ -26,12 +26,12 @@ import numpy as np
 from nacelle.compile.affine import AffineFunction
 from nacelle.errors import did_you_mean
 from nacelle.kinematics.configuration import Configuration, configuration
-from nacelle.kinematics.jacobian import undriven_coordinates
 from nacelle.kinematics.kinematic_model import jacobian_at
 from nacelle.kinematics.margins import margin_names, margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import check_poses, is_angle, reference_pose
 from nacelle.kinematics.shapes import jacobian_scales, twist_scales
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
@@ -53,9 +53,10 @@ class Margins:
     """How far from singularities poses are to stay.
 
     Attributes:
-        serial: lower bound of the legs' margins (`InverseKinematics.margins`), about the squared inverse condition
-            of a leg's own Jacobian.
-        parallel: lower bound of the inverse condition number of the scaled Jacobian (`Jacobian.conditioning`).
+        serial: lower bound of the legs' margins (`InverseKinematics.margins`), about the squared inverse
+            condition of a leg's own Jacobian.
+        parallel: lower bound of the inverse condition number of the scaled Jacobian
+            (`Jacobian.conditioning`).
     """
 
     serial: float = 1e-3
@@ -139,10 +140,14 @@ class PoseRegion:
         """How many terms the series need on the box."""
         largest = np.abs(self.box).max(axis=1)
         square = 0.25 * sum(
-            float(value) ** 2 for name, value in zip(self.names, largest, strict=True) if name in self.rotations
+            float(value) ** 2
+            for name, value in zip(self.names, largest, strict=True)
+            if name in self.rotations
         )
         if square > 0.25 * math.pi**2:
-            raise ProofError("rotation vectors beyond half a turn (3.14 rad) say nothing new: take a smaller range")
+            raise ProofError(
+                "rotation vectors beyond half a turn (3.14 rad) say nothing new: take a smaller range"
+            )
         return next(k for k in range(2, 40) if square**k / math.factorial(2 * k) < _SERIES)
 
     def signs(self, u: Array, rest: Array, z: Array) -> dict[str, Array]:
@@ -153,7 +158,9 @@ class PoseRegion:
     def rates(self, u: Array, rest: Array, z: Array) -> dict[str, Array]:
         """J_r^-1 without units: "J" (actuators, n)."""
         rows, columns = jacobian_scales(self.robot)
-        return {"J": compact_form(jacobian_at)(self._configuration(u, rest, z))["J"] / rows[:, None] * columns}
+        return {
+            "J": compact_form(jacobian_at)(self._configuration(u, rest, z))["J"] / rows[:, None] * columns
+        }
 
     def _configuration(self, u: Array, rest: Array, z: Array) -> Configuration:
         x = self.pose(u, rest)
@@ -209,8 +216,8 @@ class PoseRegion:
             if high - low >= 2.0 * math.pi or not math.isfinite(high - low):
                 if math.isfinite(low) or math.isfinite(high):
                     raise ProofError(
-                        f"{joint.name!r} of {self.robot.name} has limits that leave room for more than one turn: "
-                        "a pose alone does not say how often it has turned; give it limits within a turn, or none"
+                        f"{joint.name!r} of {self.robot.name} has limits that leave room for more than one "
+                        "turn: a pose does not say its turns; give it limits within a turn, or none"
                     )
                 return []
             middle = 0.5 * (low + high)
@@ -243,9 +250,7 @@ class PoseRegion:
     @cached_property
     def functions(self) -> dict[str, AffineFunction]:
         """Linear enclosures of the programs, compiled."""
-        return {
-            name: AffineFunction(program, ("z",), ("rest",)) for name, program in self.programs.items()
-        }
+        return {name: AffineFunction(program, ("z",), ("rest",)) for name, program in self.programs.items()}
 
 
 def _series(square: Scalar, terms: int, first: int) -> Scalar:
@@ -291,6 +296,9 @@ def pose_region(
     if undriven_coordinates(robot):
         raise ProofError(f"{robot.name} has coordinates that no actuator drives: every pose is singular")
     box = np.array([over[name] for name in over], dtype=float)
-    region = PoseRegion(robot.numeric, tuple(over), box, start, margins or Margins())
-    mechanism_of(robot)
-    return region
+    if mechanism_of(robot).unknown_count:
+        raise ProofError(
+            f"{robot.name} has legs that are solved numerically: workspaces are proved of robots whose legs "
+            "all have a closed form (nacelle show says which); prove motions of it instead"
+        )
+    return PoseRegion(robot.numeric, tuple(over), box, start, margins or Margins())

@@ -1,8 +1,8 @@
 """Bounds of the inverse condition number of matrices over boxes.
 
-With the singular value decomposition J_m = U S V^T of the middle, in doubles, and B = U^T J V for any J of the box,
-|B - S| <= D entry by entry. U and V are orthogonal to rounding, which the bounds take into account. As |A|_2 <=
-sqrt(|A|_1 |A|_inf),
+With the singular value decomposition J_m = U S V^T of the middle, in doubles, and B = U^T J V for any J of
+the box, |B - S| <= D entry by entry. U and V are orthogonal to rounding, which the bounds take into account.
+As |A|_2 <= sqrt(|A|_1 |A|_inf),
 
     s_min(J) >= s_n (1 - |S^-1 D|),    s_max(J) <= s_1 + |D|              for n columns, from the first n rows
 
@@ -10,13 +10,13 @@ and as s_min |w| <= |J w| <= s_max |w| for any vector w, with the last and the f
 
     s_min(J) <= |B e_n|,               s_max(J) >= |B e_1|.
 
-Where the last singular value may vanish on the box, B = [B_1, b; c^T, d] without its last row and column decides:
-with delta = d - c^T B_1^-1 b, beta = |B_1^-1 b| and gamma = |c^T B_1^-1|,
+Where the last singular value may vanish on the box, B = [B_1, b; c^T, d] without its last row and column
+decides: with delta = d - c^T B_1^-1 b, beta = |B_1^-1 b| and gamma = |c^T B_1^-1|,
 
     min(s_min(B_1), |delta|) / ((1 + beta) (1 + gamma)) <= s_min(J) <= |delta|,      |delta - d| <= gamma |b|,
 
-and d is linear up to the second order: |d| above one number shows that the margin is kept, below another that it is
-not. Both signs of d may appear on the box.
+and d is linear up to the second order: |d| above one number shows that the margin is kept, below another
+that it is not. Both signs of d may appear on the box.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ class Conditioning(NamedTuple):
 
 
 def bound_conditioning(J: Forms, margin: float) -> Conditioning:
-    """Bounds of the inverse condition numbers of enclosed matrices (N, m, n), m >= n, and what decides a margin."""
-    finite = np.isfinite(J.c).all(axis=(-1, -2)) & np.isfinite(J.e).all(axis=(-1, -2))
-    finite &= np.isfinite(J.g).all(axis=(-1, -2, -3))
+    """Bounds of the inverse condition numbers of matrices (N, m, n), m >= n, and what decides a margin."""
+    known = [np.isfinite(values).reshape(len(values), -1).all(axis=1) for values in J]
+    finite = np.asarray(known[0] & known[1] & known[2])
     count, sides = len(finite), J.g.shape[-1]
     last = Forms(np.full(count, np.nan), np.full((count, sides), np.nan), np.zeros(count))
-    result = Conditioning(*np.full((2, count), np.nan), last, *np.full((2, count), np.nan))
+    lower, upper, kept_from, missed_to = np.full((4, count), np.nan)
+    result = Conditioning(lower, upper, last, kept_from, missed_to)
     if not finite.any():
         return result
     c, g, e = J.c[finite], J.g[finite], J.e[finite]
@@ -74,11 +75,17 @@ def bound_conditioning(J: Forms, margin: float) -> Conditioning:
     D = np.abs(moves).sum(axis=1) + rest + np.abs(middle - S)
     with np.errstate(all="ignore"):
         smallest = s[:, -1] * (1.0 - _norm(D[:, :n] / s[:, :, None]))
-        largest, least_largest = (s[:, 0] + _norm(D)) * (1.0 + _ROUNDED), (s[:, 0] - D[:, 0, 0]) * (1.0 - _ROUNDED)
+        largest, least_largest = (
+            (s[:, 0] + _norm(D)) * (1.0 + _ROUNDED),
+            (s[:, 0] - D[:, 0, 0]) * (1.0 - _ROUNDED),
+        )
         column = D[:, :, -1].copy()
         column[:, n - 1] += s[:, -1]
         below = smallest / largest - _ROUNDED
-        above = np.sqrt((column**2).sum(axis=-1)) / np.where(least_largest > 0.0, least_largest, np.nan) + _ROUNDED
+        above = (
+            np.sqrt((column**2).sum(axis=-1)) / np.where(least_largest > 0.0, least_largest, np.nan)
+            + _ROUNDED
+        )
         orthogonal = _defect(U) + _defect(right) < 0.1 * _ROUNDED
         if m == n:
             first, D1, b, a = s[:, :-1], D[:, :-1, :-1], D[:, :-1, -1], D[:, -1, :-1]

@@ -1,17 +1,18 @@
 """Workspaces with a proof: boxes of poses that are inside, outside, or not decided, by branch and prune.
 
-For a box of poses each number f that is claimed to be positive (`nacelle.proof.region`) has a linear enclosure
+For a box of poses each number f that is claimed to be positive (`nacelle.proof.region`) has a linear
+enclosure
 
     |f(m + h t) - (c + g . t)| <= e,     |t_i| <= 1.
 
-All of them above 0 and the Jacobian well conditioned on all of the box: the box is inside. One below 0, or the
-Jacobian ill conditioned on all of it: it is outside. Where a few numbers f_k change their sign the box can still be
-decided but for slabs, of the second order in its widths:
+All of them above 0 and the Jacobian well conditioned on all of the box: the box is inside. One below 0, or
+the Jacobian ill conditioned on all of it: it is outside. Where a few numbers f_k change their sign the box
+can still be decided but for slabs, of the second order in its widths:
 
     c_k + g_k . t > e_k for all k: inside,   c_k + g_k . t < -e_k for one k: outside,   else undecided.
 
-Such a box is *cut*. Others are halved across the side that matters most, those with the largest undecided volume
-first. The volume of a slab is bounded by the largest density of c + g . t over the box,
+Such a box is *cut*. Others are halved across the side that matters most, those with the largest undecided
+volume first. The volume of a slab is bounded by the largest density of c + g . t over the box,
 min(1/(2 max |g|), sqrt(2)/(2 |g|)) (K. Ball, Cube slicing in R^n, 1986).
 """
 
@@ -49,7 +50,8 @@ class Slabs(NamedTuple):
     """Where numbers that decide over a pose are undecided: with v = c + g . t, between two bounds.
 
     Attributes:
-        form: c and g (..., k + 1): of the signs, and of what decides over the conditioning, which counts by |v|.
+        form: c and g (..., k + 1): of the signs, and of what decides over the conditioning, which counts by
+            |v|.
         low: below it a pose is outside (..., k + 1); NaN: not known.
         high: above it is what is wanted; minus infinity where that holds on all of the box.
     """
@@ -69,7 +71,8 @@ class Slabs(NamedTuple):
                 0.5 / sizes.max(axis=-1), math.sqrt(0.5) / np.sqrt((sizes**2).sum(axis=-1))
             ) * (1.0 + 1e-12)
             width = self.high - self.low
-            # Of |v| there are two slabs where both signs appear, one from -high to high where low is negative.
+            # Of |v| there are two slabs where both signs appear, one from -high to high where low is
+            # negative.
             count = (c + span > self.low).astype(float) + (c - span < -self.low)
             both = np.where(self.low > 0.0, width * count, 2.0 * self.high)
             width[..., -1] = both[..., -1]
@@ -112,9 +115,9 @@ def decide(region: PoseRegion, boxes: Array, shown: Array) -> Decided:
     margin = region.margins.parallel
     signs = _evaluate(region, "signs", boxes)
     bounds = signs.bounds
-    shown = shown.copy()
+    shown = np.array(shown)
     shown[:, :-1] |= bounds[..., 0] > 0.0
-    outside = (bounds[..., 1] < 0.0).any(axis=1)
+    outside = np.asarray((bounds[..., 1] < 0.0).any(axis=1))
     count, n = boxes.shape[:2]
     last = Forms(np.full(count, np.nan), np.full((count, n), np.nan), np.zeros(count))
     kept, missed = np.full((2, count), np.nan)
@@ -299,13 +302,16 @@ def _halve(boxes: Array, side: Array) -> Array:
 def find_leaves(tree: Array, box: Array, points: Array) -> Array:
     """For points (N, n) of a box the indices (N,) of the leaves that they are in."""
     result = np.full(len(points), -1)
-    lows, highs = np.repeat(box[None, :, 0], len(points), axis=0), np.repeat(box[None, :, 1], len(points), axis=0)
+    lows, highs = (
+        np.repeat(box[None, :, 0], len(points), axis=0),
+        np.repeat(box[None, :, 1], len(points), axis=0),
+    )
     node, rows = np.zeros(len(points), dtype=np.int64), np.arange(len(points))
     position, width, leaves = 0, 1, 0
     while rows.size:
         code = tree[position : position + width]
         is_leaf = code >= INSIDE
-        before = np.cumsum(is_leaf) - is_leaf
+        before: Array = np.cumsum(is_leaf) - is_leaf
         here = code[node[rows]]
         done = here >= INSIDE
         result[rows[done]] = leaves + before[node[rows[done]]]
@@ -390,7 +396,8 @@ def prove_workspace(
     over: Mapping[str, tuple[float, float]],
     *,
     at: Any = None,
-    margins: Margins | None = None,
+    serial: float = 1e-3,
+    parallel: float = 1e-2,
     decided: float = 0.99,
     boxes: int = 400_000,
 ) -> ProvenWorkspace:
@@ -404,14 +411,15 @@ def prove_workspace(
         over: (lowest, highest) of coordinates of the motion, m or rad; of a free orientation rx, ry, rz are
             components of a rotation vector in base axes that turns it from that of `at`.
         at: the pose (nx,) that gives the other coordinates; the reference pose if None.
-        margins: from singularities; `Margins()` if None.
+        serial: margin that every leg is to keep from serial singularities (`InverseKinematics.margins`).
+        parallel: inverse condition number that the scaled Jacobian is to keep (`Jacobian.conditioning`).
         decided: the share of the volume at which the search ends.
         boxes: how many boxes are evaluated at most.
 
     Raises:
         ProofError: if a coordinate or a range is wrong, or the robot cannot be treated.
     """
-    region = pose_region(robot, over, at, margins)
+    region = pose_region(robot, over, at, Margins(serial, parallel))
     if not 0.0 < decided <= 1.0:
         raise ProofError(f"decided = {decided} is a share: a number above 0, at most 1")
     if boxes < 1:

@@ -4,18 +4,19 @@ Over a box x_i = m_i + h_i t_i, |t_i| <= 1, a form (c, g, e) holds a function f 
 
     |f(x) - (c + g . t)| <= e        for all x of the box
 
-(J. Stolfi, L. H. de Figueiredo, Self-Validated Numerical Methods, 1997, with one term e for what is not linear).
-Sums are exact but for rounding; a product, and a smooth function by its tangent at c,
+(J. Stolfi, L. H. de Figueiredo, Self-Validated Numerical Methods, 1997, with one term e for what is not
+linear). Sums are exact but for rounding; a product, and a smooth function by its tangent at c,
 
     (c + p)(d + q) = c d + c q + d p + p q,        f(c + p) = f(c) + f'(c) p + remainder,
 
-leave terms of the second order in the box's widths, where those of intervals are of the first. The square of a
-variable of a product lies in [0, 1], which moves c and halves that part of e.
+leave terms of the second order in the box's widths, where those of intervals are of the first. The square of
+a variable of a product lies in [0, 1], which moves c and halves that part of e.
 
-Coefficients are rounded to the nearest double; e takes up all roundings: of a result z 2^-52 |z| at least, twice the
-largest error, so that sums of errors may be rounded themselves (`_above`). Where a function is not defined
-on all of the box e is NaN, and nothing is proved from it. Entries are scalars of any kind, as those of intervals are
-(`nacelle.spatial.interval`), whose assumptions about sine, cosine and angles are made here, too.
+Coefficients are rounded to the nearest double; e takes up all roundings: of a result z 2^-52 |z| at least,
+twice the largest error, so that sums of errors may be rounded themselves (`_above`). Where a function is not
+defined on all of the box e is NaN, and nothing is proved from it. Entries are scalars of any kind, as those
+of intervals are (`nacelle.spatial.interval`), whose assumptions about sine, cosine and angles are made here,
+too.
 """
 
 from __future__ import annotations
@@ -86,10 +87,10 @@ class Affine:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Affine:
-        return self + (-other)
+        return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> Affine:
-        return (-self) + other
+        return self.__neg__().__add__(other)
 
     def __mul__(self, other: Any) -> Affine:
         if not isinstance(other, Affine):
@@ -102,9 +103,7 @@ class Affine:
         diagonal = 0.5 * _total([absolute(entry) for entry in squares if not is_zero(entry)])
         result = Affine(
             c * d + shift,
-            tuple(
-                _plus(_times(c, b), _times(d, a)) for a, b in zip(self.g, other.g, strict=True)
-            ),
+            tuple(_plus(_times(c, b), _times(d, a)) for a, b in zip(self.g, other.g, strict=True)),
             0.0,
         )
         first, second = absolute(c) + self.span, absolute(d) + other.span
@@ -145,7 +144,9 @@ class Affine:
         inverse = scalar.divide(1.0, self.c)
         slope = inverse * inverse
         part = 0.5 * slope * scalar.divide(reach * reach, nearest)
-        e = _above(slope * self.e + part * (1.0 + 8.0 * _ULP) + 8.0 * _ULP * (absolute(inverse) + slope * reach))
+        e = _above(
+            slope * self.e + part * (1.0 + 8.0 * _ULP) + 8.0 * _ULP * (absolute(inverse) + slope * reach)
+        )
         return Affine(
             inverse + where(self.c, part, -part),
             tuple(_times(entry, -slope) for entry in self.g),
@@ -155,10 +156,10 @@ class Affine:
     def __truediv__(self, other: Any) -> Affine:
         if isinstance(other, Affine):
             return self * other.reciprocal()
-        return self * self._constant(other).reciprocal()
+        return self.__mul__(self._constant(other).reciprocal())
 
     def __rtruediv__(self, other: Any) -> Affine:
-        return self.reciprocal() * other
+        return self.reciprocal().__mul__(other)
 
     # ---- the primitives of the scalar contract
 
@@ -202,7 +203,7 @@ class Affine:
         u, v = x.c, y.c
         t = (y * u - x * v) * (x * u + y * v).reciprocal()
         size = absolute(t.c) + t.reach
-        angle = t + scalar.atan2(v, u)
+        angle: Affine = t + scalar.atan2(v, u)
         e = angle.e + size * size * size * 0.34 + 2.0 * _ANGLE
         rows, columns = y.interval, x.interval
         beside = maximum(columns.lo, maximum(rows.lo, -rows.hi))
@@ -214,8 +215,6 @@ class Affine:
         """`a` where self > 0, `b` where it is not, and both together where that is not decided."""
         like = next(value for value in (self, a, b) if isinstance(value, Affine))
         condition, a, b = (like._constant(value) for value in (self, a, b))
-        if condition is b is a:
-            return condition
         sides, first, second = condition.interval, a.interval, b.interval
         both = _from_interval(
             Interval(scalar.minimum(first.lo, second.lo), scalar.maximum(first.hi, second.hi)), len(a.g)
