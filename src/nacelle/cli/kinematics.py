@@ -454,7 +454,7 @@ class WorkspaceRun:
 @command("workspace")
 @with_options_of(WorkspaceRun)
 def workspace_command(robot_name: str, run: WorkspaceRun) -> None:
-    """Workspace within all limits: poses, their volume and conditioning, on a grid or along rays; or proved."""
+    """Workspace within all limits: poses, their volume, conditioning, on a grid or along rays; or proved."""
     from nacelle.kinematics.workspace import workspace, workspace_boundary
     from nacelle.report.workspace import reach_data, reach_lines, workspace_data, workspace_lines
 

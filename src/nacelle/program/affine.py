@@ -35,13 +35,13 @@ def affine_program(program: Program, forms: Sequence[str] = (), rests: Sequence[
     sides = sum(variable.size for variable in program.inputs if variable.name not in (*forms, *rests))
     inputs: list[Variable] = []
     arguments: list[Affine] = []
-    place = side = 0
+    position = side = 0
 
     def symbols(name: str, shape: tuple[int, ...]) -> list[Symbol]:
-        nonlocal place
+        nonlocal position
         inputs.append(Variable(name, shape))
-        first, place = place, place + inputs[-1].size
-        return [Symbol(graph, graph.input(k)) for k in range(first, place)]
+        first, position = position, position + inputs[-1].size
+        return [Symbol(graph, graph.input(k)) for k in range(first, position)]
 
     for variable in program.inputs:
         if variable.name in forms:
@@ -101,11 +101,11 @@ def _evaluate(program: Program, arguments: list[Affine], sides: int) -> list[Aff
             a, b = (values[k] for k in operands)
             values.append(b * a.c if _is_number(a) else a * b.c)
         else:
-            values.append(_applied(op, [values[k] for k in operands]))
+            values.append(_apply_operation(op, [values[k] for k in operands]))
     return [values[k] for k in program.results]
 
 
-def _applied(op: str, operands: list[Any]) -> Affine:
+def _apply_operation(op: str, operands: list[Any]) -> Affine:
     result = apply(op, *operands)
     assert isinstance(result, Affine)
     return result

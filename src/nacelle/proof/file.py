@@ -43,7 +43,7 @@ _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 def program_text(program: Program) -> str:
     """A program as text, a line for each value; numbers are the doubles that they are."""
     lines = []
-    places = [
+    names = [
         f"{variable.name}[{k}]"
         for variable, span in variable_slices(program.inputs)
         for k in range(variable.size)
@@ -51,7 +51,7 @@ def program_text(program: Program) -> str:
     for number, (op, *arguments) in enumerate(program.code):
         values = [f"v{k}" for k in arguments]
         if op == "input":
-            text = places[arguments[0]]
+            text = names[arguments[0]]
         elif op == "const":
             text = repr(float(arguments[0]))
         elif op in _SYMBOLS:

@@ -32,7 +32,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import check_poses, is_angle, reference_pose
 from nacelle.kinematics.shapes import jacobian_scales, twist_scales
 from nacelle.kinematics.underactuated import undriven_coordinates
-from nacelle.model.joint import JointKind, Primitive
+from nacelle.model.joint import Interval, JointKind, Primitive
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
@@ -110,8 +110,8 @@ class PoseRegion:
     @cached_property
     def scales(self) -> Array:
         """What the coordinates count in (n,): the robot's size for lengths, 1 for angles."""
-        place = {name: k for k, name in enumerate(self.robot.motion.coordinates)}
-        return np.asarray(twist_scales(self.robot)[[place[name] for name in self.names]])
+        index_of = {name: k for k, name in enumerate(self.robot.motion.coordinates)}
+        return np.asarray(twist_scales(self.robot)[[index_of[name] for name in self.names]])
 
     # ---- equations
 
@@ -204,7 +204,7 @@ class PoseRegion:
         return signs
 
     def _limit_signs(
-        self, now: Configuration, j: int, number: int, limits: tuple[float, float]
+        self, now: Configuration, j: int, number: int, limits: Interval
     ) -> list[tuple[str, Scalar]]:
         """The signs of one coordinate's limits."""
         low, high = limits

@@ -93,9 +93,9 @@ def bound_conditioning(J: Forms, margin: float) -> Conditioning:
             regular = (by_rows < 1.0) & (by_columns < 1.0)
             beta = _length(b / first) / (1.0 - by_rows)
             gamma = _length(a / first) / (1.0 - by_columns)
-            slant, moved = (1.0 + beta) * (1.0 + gamma), gamma * _length(b) + rest[:, -1, -1]
-            kept = (margin * largest * slant + moved) * (1.0 + _ROUNDED) + _ROUNDED * largest
-            missed = (margin * least_largest - moved) * (1.0 - _ROUNDED) - _ROUNDED * largest
+            slant, rest_of_d = (1.0 + beta) * (1.0 + gamma), gamma * _length(b) + rest[:, -1, -1]
+            kept = (margin * largest * slant + rest_of_d) * (1.0 + _ROUNDED) + _ROUNDED * largest
+            missed = (margin * least_largest - rest_of_d) * (1.0 - _ROUNDED) - _ROUNDED * largest
             good = np.min(first, axis=1, initial=np.inf) * (1.0 - by_rows) > 1.001 * margin * largest * slant
             result.kept[finite] = np.where(regular & good & orthogonal, kept, np.nan)
             result.missed[finite] = np.where(regular & orthogonal, missed, np.nan)

@@ -53,7 +53,7 @@ class Slabs(NamedTuple):
         form: c and g (..., k + 1): of the signs, and of what decides over the conditioning, which counts by
             |v|.
         low: below it a pose is outside (..., k + 1); NaN: not known.
-        high: above it is what is wanted; minus infinity where that holds on all of the box.
+        high: above it a pose is as claimed; minus infinity where that holds on all of the box.
     """
 
     form: Forms
@@ -87,14 +87,14 @@ class Decided(NamedTuple):
 
     Attributes:
         code: of each: `INSIDE`, `OUTSIDE`, `CUT` or `UNDECIDED`.
-        shown: which signs (N, k), and whether the conditioning, (N, k + 1), are as wanted on all of it.
+        holding: which signs (N, k), and whether the conditioning, (N, k + 1), are as claimed on all of it.
         open_part: an upper bound of its undecided part, 0 to 1.
         side: the side across which it would be halved.
-        slabs: of what is not shown.
+        slabs: of what does not hold on all of the box.
     """
 
     code: Array
-    shown: Array
+    holding: Array
     open_part: Array
     side: Array
     slabs: Slabs
@@ -110,44 +110,44 @@ def _evaluate(region: PoseRegion, name: str, boxes: Array) -> Forms:
     return next(iter(region.functions[name](inputs).values()))
 
 
-def decide(region: PoseRegion, boxes: Array, shown: Array) -> Decided:
-    """Decide boxes (N, n, 2), of which is known what is `shown` (N, k + 1) on all of each."""
+def decide(region: PoseRegion, boxes: Array, holding: Array) -> Decided:
+    """Decide boxes (N, n, 2), of which `holding` (N, k + 1) says what is known to hold on all of each."""
     margin = region.margins.parallel
     signs = _evaluate(region, "signs", boxes)
     bounds = signs.bounds
-    shown = np.array(shown)
-    shown[:, :-1] |= bounds[..., 0] > 0.0
+    holding = np.array(holding)
+    holding[:, :-1] |= bounds[..., 0] > 0.0
     outside = np.asarray((bounds[..., 1] < 0.0).any(axis=1))
     count, n = boxes.shape[:2]
     last = Forms(np.full(count, np.nan), np.full((count, n), np.nan), np.zeros(count))
     kept, missed = np.full((2, count), np.nan)
     widest = np.argmax((boxes[..., 1] - boxes[..., 0]) / region.scales, axis=1)
     side = widest.copy()
-    ask = np.flatnonzero(~outside & ~shown[:, -1] & np.isfinite(signs.e).all(axis=1))
+    ask = np.flatnonzero(~outside & ~holding[:, -1] & np.isfinite(signs.e).all(axis=1))
     if ask.size:
         J = _evaluate(region, "rates", boxes[ask])
         conditioning = bound_conditioning(J, margin)
         with np.errstate(invalid="ignore"):
-            shown[ask, -1] = conditioning.lower > margin
+            holding[ask, -1] = conditioning.lower > margin
             outside[ask] |= conditioning.upper < margin
         last.c[ask], last.g[ask] = conditioning.last.c, conditioning.last.g
         kept[ask], missed[ask] = conditioning.kept, conditioning.missed
         influence = np.abs(J.g).sum(axis=(-3, -2))
         side[ask] = np.where(np.isfinite(influence).all(axis=1), np.argmax(influence, axis=1), widest[ask])
-    inside = shown.all(axis=1)
+    inside = holding.all(axis=1)
     form = Forms(*(np.concatenate([a, b[:, None]], axis=1) for a, b in zip(signs, last, strict=True)))
-    high = np.where(shown, -np.inf, np.concatenate([signs.e, kept[:, None]], axis=1))
+    high = np.where(holding, -np.inf, np.concatenate([signs.e, kept[:, None]], axis=1))
     slabs = Slabs(form, np.concatenate([-signs.e, missed[:, None]], axis=1), high)
     parts = slabs.parts
     part = np.minimum(parts.sum(axis=1), 1.0)
     part[inside | outside] = 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
         weight = np.abs(form.g) / np.abs(form.g).sum(axis=-1)[..., None]
-        weight = np.where(shown[..., None], 0.0, parts[..., None] * weight).sum(axis=1)
-    known = np.isfinite(weight).all(axis=1) & (shown[:, -1] | (parts[:, -1] < 1.0))
+        weight = np.where(holding[..., None], 0.0, parts[..., None] * weight).sum(axis=1)
+    known = np.isfinite(weight).all(axis=1) & (holding[:, -1] | (parts[:, -1] < 1.0))
     side = np.where(known, np.argmax(weight, axis=1), side)
     code = np.where(inside, INSIDE, np.where(outside, OUTSIDE, np.where(part < 1.0, CUT, UNDECIDED)))
-    return Decided(code.astype(np.uint8), shown, part, side, slabs)
+    return Decided(code.astype(np.uint8), holding, part, side, slabs)
 
 
 class Shares(NamedTuple):
@@ -185,7 +185,7 @@ class ProvenWorkspace(Plottable):
 
     Attributes:
         region: the box and what is claimed.
-        tree: codes of all boxes by levels: a side across which a box is halved, or what was found.
+        tree: codes of all boxes by levels: a side across which a box is halved, or what is known of it.
         cuts: the slabs of cut boxes.
         evaluated: how many boxes were evaluated.
     """
@@ -214,10 +214,10 @@ class ProvenWorkspace(Plottable):
         undecided = float(volumes[codes == UNDECIDED].sum() + self._cut_parts @ volumes)
         cut = np.flatnonzero(codes == CUT)
         points = np.random.default_rng(0).uniform(-1.0, 1.0, (len(cut), _SAMPLES, len(self.region.names)))
-        found = self._classify(np.repeat(cut, _SAMPLES), points.reshape(-1, points.shape[-1]))
+        decision = self._classify(np.repeat(cut, _SAMPLES), points.reshape(-1, points.shape[-1]))
         of_cut = np.repeat(volumes[cut] / _SAMPLES, _SAMPLES)
-        inside = float(volumes[codes == INSIDE].sum() + of_cut[found == INSIDE].sum())
-        outside = float(volumes[codes == OUTSIDE].sum() + of_cut[found == OUTSIDE].sum())
+        inside = float(volumes[codes == INSIDE].sum() + of_cut[decision == INSIDE].sum())
+        outside = float(volumes[codes == OUTSIDE].sum() + of_cut[decision == OUTSIDE].sum())
         return Shares(inside, outside, undecided)
 
     @cached_property
@@ -333,7 +333,7 @@ class _Boxes:
         n, signs = len(region.names), len(region.sign_names) + 1
         require_memory("boxes", capacity, 16 * n + signs + 32, "take a smaller budget of boxes")
         self.box = np.empty((capacity, n, 2))
-        self.shown = np.zeros((capacity, signs), dtype=bool)
+        self.holding = np.zeros((capacity, signs), dtype=bool)
         self.code = np.empty(capacity, dtype=np.uint8)
         self.side = np.empty(capacity, dtype=np.uint8)
         self.open_volume = np.zeros(capacity)
@@ -342,16 +342,20 @@ class _Boxes:
         self._total = float(np.prod(np.diff(region.box, axis=1)))
         self._region = region
 
-    def add(self, boxes: Array, shown: Array) -> None:
+    def add(self, boxes: Array, holding: Array) -> None:
         """Evaluate boxes and keep them."""
         for first in range(0, len(boxes), _BLOCK):
             part = slice(first, first + _BLOCK)
-            found = decide(self._region, boxes[part], shown[part])
-            here = slice(self.size, self.size + len(found.code))
+            decision = decide(self._region, boxes[part], holding[part])
+            here = slice(self.size, self.size + len(decision.code))
             self.box[here] = boxes[part]
-            self.code[here], self.shown[here], self.side[here] = found.code, found.shown, found.side
+            self.code[here], self.holding[here], self.side[here] = (
+                decision.code,
+                decision.holding,
+                decision.side,
+            )
             volumes = np.prod(boxes[part, :, 1] - boxes[part, :, 0], axis=1) / self._total
-            self.open_volume[here] = found.open_part * volumes
+            self.open_volume[here] = decision.open_part * volumes
             self.size = here.stop
 
     def tree(self) -> Array:
@@ -366,22 +370,22 @@ class _Boxes:
 
 
 def _find_cuts(region: PoseRegion, boxes: Array, codes: Array) -> Cuts:
-    """The slabs of the leaves (N, n, 2) that are cut, of all that is not shown on the leaf alone."""
+    """The slabs of the leaves (N, n, 2) that are cut, of all that does not hold on the leaf alone."""
     leaves, signs, forms = [], [], []
     cut = np.flatnonzero(codes == CUT)
     n, count = boxes.shape[1], len(region.sign_names) + 1
     for first in range(0, len(cut), _BLOCK):
         rows = cut[first : first + _BLOCK]
-        found = decide(region, boxes[rows], np.zeros((len(rows), count), dtype=bool))
-        which = ~found.shown
+        decision = decide(region, boxes[rows], np.zeros((len(rows), count), dtype=bool))
+        which = ~decision.holding
         row, sign = np.nonzero(which)
         leaves.append(rows[row])
         signs.append(sign)
-        (c, g, _), low, high = found.slabs.form, found.slabs.low[which], found.slabs.high[which]
+        (c, g, _), low, high = decision.slabs.form, decision.slabs.low[which], decision.slabs.high[which]
         c, g = c[which], g[which]
         c32, g32 = c.astype(np.float32), g.astype(np.float32)
-        moved = 1.0000001 * (np.abs(c - c32) + np.abs(g - g32).sum(axis=1)) + _STATED * (high - low)
-        ends = np.stack([low - moved, high + moved], axis=1).astype(np.float32)
+        widening = 1.0000001 * (np.abs(c - c32) + np.abs(g - g32).sum(axis=1)) + _STATED * (high - low)
+        ends = np.stack([low - widening, high + widening], axis=1).astype(np.float32)
         ends = np.nextafter(ends, np.array([-np.inf, np.inf], dtype=np.float32))
         forms.append(np.concatenate([c32[:, None], g32, ends], axis=1))
     return Cuts(
@@ -432,20 +436,20 @@ def search_region(region: PoseRegion, decided: float, boxes: int) -> ProvenWorks
     kept = _Boxes(region, boxes + 2)
     kept.add(region.box[None], np.zeros((1, len(region.sign_names) + 1), dtype=bool))
     leaves = np.zeros(1, dtype=np.int64)
-    wanted = 1.0 - decided
+    allowed = 1.0 - decided
     with task(f"boxes of {region.robot.name}") as report:
         while kept.size < boxes:
             volumes = kept.open_volume[leaves]
             total = float(volumes.sum())
             report(min(1.0, kept.size / boxes))
-            if total <= wanted:
+            if total <= allowed:
                 break
             count = min(_BLOCK // 2, (boxes - kept.size + 1) // 2, int(np.count_nonzero(volumes)))
             worst = np.argpartition(volumes, len(volumes) - count)[len(volumes) - count :]
             chosen = np.sort(leaves[worst])
             first = kept.size
             halves = _halve(kept.box[chosen], kept.side[chosen].astype(int))
-            kept.add(halves, np.repeat(kept.shown[chosen], 2, axis=0))
+            kept.add(halves, np.repeat(kept.holding[chosen], 2, axis=0))
             kept.child[chosen] = first + 2 * np.arange(count)
             added = np.arange(first, kept.size)
             leaves = np.concatenate([np.delete(leaves, worst), added[kept.open_volume[added] > 0.0]])

@@ -75,13 +75,13 @@ class Affine:
         return Affine(-self.c, tuple(-entry for entry in self.g), self.e, self._span)
 
     def __add__(self, other: Any) -> Affine:
-        other = self._like(other)
-        if other is None:
+        operand = self._like(other)
+        if operand is None:
             return self
         result = Affine(
-            self.c + other.c, tuple(_plus(a, b) for a, b in zip(self.g, other.g, strict=True)), 0.0
+            self.c + operand.c, tuple(_plus(a, b) for a, b in zip(self.g, operand.g, strict=True)), 0.0
         )
-        result.e = _above(self.e + other.e + _ULP * (absolute(result.c) + result.span))
+        result.e = _above(self.e + operand.e + _ULP * (absolute(result.c) + result.span))
         return result
 
     __radd__ = __add__
@@ -94,7 +94,7 @@ class Affine:
 
     def __mul__(self, other: Any) -> Affine:
         if not isinstance(other, Affine):
-            return self._scaled(other)
+            return self._multiply_number(other)
         if other is self:
             return self.square()
         c, d = self.c, other.c
@@ -114,7 +114,7 @@ class Affine:
 
     __rmul__ = __mul__
 
-    def _scaled(self, factor: Scalar) -> Affine:
+    def _multiply_number(self, factor: Scalar) -> Affine:
         """The product with a number."""
         if is_zero(factor):
             return Affine(0.0, (0.0,) * len(self.g), 0.0, 0.0)
@@ -206,9 +206,9 @@ class Affine:
         angle: Affine = t + scalar.atan2(v, u)
         e = angle.e + size * size * size * 0.34 + 2.0 * _ANGLE
         rows, columns = y.interval, x.interval
-        beside = maximum(columns.lo, maximum(rows.lo, -rows.hi))
+        off_cut = maximum(columns.lo, maximum(rows.lo, -rows.hi))
         every = 6.3 + angle.span + absolute(angle.c)
-        angle.e = where(beside, _above(e), every) + _undefined(y.e) + _undefined(x.e)
+        angle.e = where(off_cut, _above(e), every) + _propagate_nan(y.e) + _propagate_nan(x.e)
         return angle
 
     def where(self: Any, a: Any, b: Any) -> Affine:
@@ -220,13 +220,13 @@ class Affine:
             Interval(scalar.minimum(first.lo, second.lo), scalar.maximum(first.hi, second.hi)), len(a.g)
         )
 
-        def pick(one: Scalar, other: Scalar, hull: Scalar) -> Scalar:
-            return where(sides.lo, one, where(-sides.hi, other, hull))
+        def pick(positive: Scalar, negative: Scalar, hull: Scalar) -> Scalar:
+            return where(sides.lo, positive, where(-sides.hi, negative, hull))
 
         g = tuple(
             0.0 if is_zero(u) and is_zero(v) else pick(u, v, 0.0) for u, v in zip(a.g, b.g, strict=True)
         )
-        return Affine(pick(a.c, b.c, both.c), g, pick(a.e, b.e, both.e) + _undefined(condition.e))
+        return Affine(pick(a.c, b.c, both.c), g, pick(a.e, b.e, both.e) + _propagate_nan(condition.e))
 
     def minimum(self: Any, other: Any) -> Affine:
         """The smaller of two."""
@@ -278,7 +278,7 @@ def _above(error: Scalar) -> Scalar:
     return error * _ABOVE + _TINY
 
 
-def _undefined(error: Scalar) -> Scalar:
+def _propagate_nan(error: Scalar) -> Scalar:
     """NaN where an error is; else 0."""
     return scalar.minimum(error, 0.0)
 

@@ -39,18 +39,18 @@ def plot_proved_workspace(paper: Paper, proved: ProvenWorkspace, over: tuple[str
             )
     if len(names) not in (1, 2) or len(set(names)) < len(names):
         raise NacelleError("a section is drawn over one or two coordinates")
-    places = [region.names.index(name) for name in names]
+    indices = [region.names.index(name) for name in names]
     # Middles of pixels, so that none lies on the boundary of two boxes.
     steps = (np.arange(_POINTS) + 0.5) / _POINTS
-    lines = [region.box[k, 0] + steps * (region.box[k, 1] - region.box[k, 0]) for k in places]
+    lines = [region.box[k, 0] + steps * (region.box[k, 1] - region.box[k, 0]) for k in indices]
     grid = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, len(names))
     u = np.repeat(region.box.mean(axis=1)[None], len(grid), axis=0)
-    u[:, places] = grid
-    found = proved.classify(u)
-    kinds = np.where(found == INSIDE, 0, np.where(found == OUTSIDE, 1, 2)).reshape([_POINTS] * len(names))
+    u[:, indices] = grid
+    codes = proved.classify(u)
+    kinds = np.where(codes == INSIDE, 0, np.where(codes == OUTSIDE, 1, 2)).reshape([_POINTS] * len(names))
     ax = paper.axes(height=5.2 if len(names) == 2 else 1.6)
-    scales = [math.degrees(1.0) if region.units[k] == "rad" else 1.0 for k in places]
-    ends = [scale * end for k, scale in zip(places, scales, strict=True) for end in region.box[k]]
+    scales = [math.degrees(1.0) if region.units[k] == "rad" else 1.0 for k in indices]
+    ends = [scale * end for k, scale in zip(indices, scales, strict=True) for end in region.box[k]]
     colours = import_matplotlib("matplotlib.colors").ListedColormap(list(_COLOURS.values()))
     image = kinds.T if len(names) == 2 else kinds[None]
     extent: Any = ends if len(names) == 2 else [*ends, 0.0, 1.0]
@@ -64,7 +64,7 @@ def plot_proved_workspace(paper: Paper, proved: ProvenWorkspace, over: tuple[str
         vmax=2.5,
         interpolation="nearest",
     )
-    units = ["deg" if region.units[k] == "rad" else "m" for k in places]
+    units = ["deg" if region.units[k] == "rad" else "m" for k in indices]
     ax.set_xlabel(f"{names[0]} ({units[0]})")
     if len(names) == 2:
         ax.set_ylabel(f"{names[1]} ({units[1]})")
