@@ -9,6 +9,8 @@ Development uses even seeds; odd ones, with machines of their own, are for `--he
     misnamed   refused for a cause that is not right
     warned     accepted, wrong model, but notes call residuals large or correlated, or there are suspects; the
                total counts those of which all forces are "predicted well"
+    hidden     accepted, wrong model, but a note says that these data cannot show this fault of this axis, up
+               to which size, and what it does to the parameters, which take it up
     wrong      accepted, nothing said, but a base parameter is off
     right      accepted, and no base parameter is off: the fault does no harm
 
@@ -47,7 +49,7 @@ from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.identify import Identification
 
 CLEAN = "no fault"
-OUTCOMES = ("named", "refused", "misnamed", "right", "warned", "wrong", "false alarm")
+OUTCOMES = ("named", "refused", "misnamed", "right", "warned", "hidden", "wrong", "false alarm")
 ESTIMATED = ("delay", "offset")
 # Faults whose causes `identify` may estimate together with the parameters.
 COVERED = (
@@ -196,9 +198,10 @@ def score(log: Log, fault: str) -> Outcome:
     notes.sort(key=lambda note: "poorly" not in note)
     if not distance.is_wrong and not (fault == CLEAN and notes):
         return Outcome(*key, "right", said, str(distance))
-    return Outcome(
-        *key, "warned" if notes or causes else "wrong", said or "; ".join(notes[:1]), str(distance)
-    )
+    if notes or causes:
+        return Outcome(*key, "warned", said or "; ".join(notes[:1]), str(distance))
+    hidden = any(is_right(cause, log, right) for cause in causes_of(getattr(result, "hidden", ())))
+    return Outcome(*key, "hidden" if hidden else "wrong", said, str(distance))
 
 
 def _refused(log: Log, key: tuple[str, str, int], right: frozenset[str], error: NacelleError) -> Outcome:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import nacelle
+from calibration.linear_delta import TEXT
 from nacelle.calibration.calibration import calibrate
 from nacelle.calibration.campaign_file import read_campaign
-from nacelle.calibration.devices import Places, Target, Tool, Tracker
+from nacelle.calibration.devices import Pairs, Places, Target, Tool, Tracker
 from nacelle.calibration.fit import Campaign
 from nacelle.calibration.lines_of_sight import PointOfBody, View, seen_poses
 from nacelle.calibration.loops import Loops, states_at
@@ -43,6 +44,7 @@ def simulate(robot: Robot, device: Places, count: int) -> tuple[Campaign, dict[s
     return replace(campaign, devices=(lost,)), truth, chosen
 
 
+@pytest.mark.slow
 def test_a_pin_in_places_that_nobody_knows() -> None:
     """A plate on three arms, its pin eight times in each of five holes: no device at all."""
     robot = nacelle.load("3rrr")
@@ -123,6 +125,7 @@ def test_edges_of_rods_in_a_file_calibrate_a_five_bar(tmp_path: Path) -> None:
         read_campaign(tmp_path / "campaign.yaml", robot)
 
 
+@pytest.mark.slow
 def test_an_encoder_on_the_second_axis_of_a_universal_joint() -> None:
     """The coordinate that it reads is that of inverse kinematics, and follows the geometry (differences)."""
     robot = nacelle.load("hexaglide")
@@ -155,9 +158,90 @@ def test_an_encoder_on_the_second_axis_of_a_universal_joint() -> None:
         assert (response.by_motion[0] @ motion)[0] == pytest.approx((q[0] - q[1])[0] / (2 * h), rel=1e-7)
 
 
+def test_two_coordinates_in_a_frame_that_nobody_knows() -> None:
+    """A camera above a plate on three arms gives x and y in its own axes."""
+    robot = nacelle.load("fivebar")
+    chosen = choose_parameters(known_parameters(robot), ["number.distal", "zero.*"])
+    x = drawn_poses(robot, 12, 4)
+    readings = nacelle.inverse_kinematics(robot, x).q + np.array([2e-3, -1e-3])
+    c, s = np.cos(0.7), np.sin(0.7)
+    seen = np.stack([c * x[:, 0] + s * x[:, 1] - 0.3, c * x[:, 1] - s * x[:, 0] + 1.2], axis=1)
+    tracker = Tracker(seen, np.full(2, 1e-6), ("x", "y"))
+    result = calibrate(Campaign(robot, readings, encoders_of(robot), (tracker,)), chosen, validate=False)
+    values = dict(zip([one.name for one in result.parameters], result.values, strict=True))
+    assert {*values} == {one.name for one in chosen} | {"tracker.x", "tracker.y", "tracker.rz"}
+    assert result.rank == 6
+    assert values["zero.left.motor"] == pytest.approx(-2e-3, abs=1e-5)
+    assert values["number.distal"] == pytest.approx(0.0, abs=1e-5)
+    height = replace(tracker, values=seen[:, :1], noise=np.full(1, 1e-6), coordinates=("x",))
+    with pytest.raises(CalibrationError, match="measures x alone"):
+        calibrate(Campaign(robot, readings, encoders_of(robot), (height,)), chosen, validate=False)
+
+
+def test_wrong_distances_of_pairs_are_left_out() -> None:
+    robot = nacelle.load("fivebar")
+    chosen = choose_parameters(known_parameters(robot), ["number.half_base", "zero.*"])
+    x = drawn_poses(robot, 60, 4)
+    zeros = np.array([2e-3, -1e-3])
+    readings = nacelle.inverse_kinematics(robot, x).q + zeros
+    rng = np.random.default_rng(3)
+    samples = np.arange(60).reshape(30, 2)
+    distances = np.linalg.norm(x[::2] - x[1::2], axis=1)[:, None] + 1e-6 * rng.normal(size=(30, 1))
+    wrong = [3, 11, 12, 20, 25]
+    distances[wrong] += 1e-3 * rng.normal(size=(5, 1))
+    campaign = Campaign(robot, readings, encoders_of(robot), (), (Pairs(samples, distances, 1e-6),))
+    result = calibrate(campaign, chosen, validate=False)
+    assert result.is_sound
+    assert result.outliers == tuple((2 * k, f"pairs, with sample {2 * k + 1}") for k in wrong)
+    assert np.all(np.abs(result.values - [*-zeros, 0.0]) < 5.0 * result.deviations)
+    kept = calibrate(campaign, chosen, robust=False, validate=False)
+    assert not kept.is_sound
+
+
+# ---- couplings
+
+SCREWS = (
+    TEXT.replace("format: nacelle/1", "format: nacelle/2")
+    .replace("name: linear-delta", "name: screw-delta")
+    .replace("    bodies:\n", "    bodies:\n      shaft: {mass: 0.05 kg}\n")
+    .replace(
+        "    joints:\n",
+        "    couplings: {screw: {joint: slide, follows: shaft, ratio: 20 mm/rev}}\n    joints:\n"
+        "      shaft: {type: revolute, parent: base, child: shaft, axis: z, guess: 83.72 rad, "
+        "actuator: {name: motor}}\n",
+    )
+    .replace(",\n          actuator: {name: motor}}", "}")
+    .replace("axis: z, guess: 266.5 mm", "axis: z")
+)
+
+
+@pytest.mark.slow
+def test_leads_of_screws_are_calibrated() -> None:
+    """Three screws whose leads deviate by some tenths of a percent: the machine is a robot of its own."""
+    robot = nacelle.loads(SCREWS)
+    encoders = encoders_of(robot, 1e-5)
+    chosen = choose_parameters(
+        known_parameters(robot, encoders), ["ratio.*", "offset.*=1 mm", "*.slide.predecessor.x"]
+    )
+    assert [one.unit for one in chosen if one.kind == "coupling"] == ["m", "m/rad"] * 3
+    truth = np.random.default_rng(2).normal(size=len(chosen)) * [one.tolerance for one in chosen]
+    machine = Geometry(robot, chosen, encoders).machine(truth)
+    x = drawn_poses(robot, 20, 1)
+    x = x[np.asarray(nacelle.inverse_kinematics(machine, x).ok)]
+    readings = nacelle.inverse_kinematics(machine, x).q
+    nominal = nacelle.inverse_kinematics(robot, x).q
+    assert np.max(np.abs(readings - nominal)) > 0.1
+    tracker = Tracker(x, np.full(3, 1e-6), tolerance=(0.0,) * 6)
+    result = calibrate(Campaign(robot, readings, encoders, (tracker,), guess=x), chosen, validate=False)
+    assert result.rank == len(chosen)
+    assert np.all(np.abs(result.values - truth) < 5.0 * result.deviations)
+    assert np.max(np.abs(nacelle.inverse_kinematics(result.robot, x).q - readings)) < 1e-4
+
+
 # ---- what devices see
 
 
+@pytest.mark.slow
 def test_range_acceptance_and_solids_limit_what_is_seen() -> None:
     robot = nacelle.load("gough-stewart")
     x = drawn_poses(robot, 40, 1)

@@ -141,6 +141,30 @@ def test_zeros_of_all_encoders_are_named_together() -> None:
     assert {"zero"} <= {each.cause for s in result.suspects for each in (s, *s.alternatives)}
 
 
+@pytest.mark.parametrize("k", [0, 1])
+def test_a_hidden_fault_moves_parameters_as_said_and_shows_above_its_size(k: int) -> None:
+    robot = library_robot("fivebar")
+    result = identify(robot, clean())
+    signal = f"force.{robot.actuators[k].name}"
+    (hidden,) = [each for each in result.hidden if each.signal == signal]
+    assert any("these data would not show" in note for note in result.describe())
+    p = result.base.names.index(hidden.parameter)
+    below, above = (
+        identify(robot, forces(1.0, part * hidden.size, k)(clean()), allow=("all",)) for part in (0.4, 2.5)
+    )
+    assert below.suspects == ()
+    moved = (below.estimator.coef_ - result.estimator.coef_)[p] / result.estimator.std_[p]
+    # Weights follow the residuals, which differ a little.
+    assert abs(moved) == pytest.approx(0.4 * hidden.moves, rel=1e-3)
+    assert any((s.cause, s.signal) == ("offset", signal) for s in above.suspects)
+    assert not above.ok
+    # Estimated with the parameters, the offset is no longer hidden, and intervals cover it.
+    estimated = identify(robot, forces(1.0, 0.4 * hidden.size, k)(clean()), estimate=("offset",))
+    assert not any(each.cause == "offset" for each in estimated.hidden)
+    error = (estimated.estimator.coef_ - truth_of(estimated.base, run_of("fivebar").true))[p]
+    assert abs(error) < 4.0 * estimated.estimator.std_[p]
+
+
 def test_what_cannot_be_told_is_refused() -> None:
     robot = library_robot("fivebar")
     with pytest.raises(IdentificationError, match="all scales together are those of the parameters"):

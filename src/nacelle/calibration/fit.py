@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,8 @@ _DONE, _ROUNDING = 1e-8, 1e-12
 _RANK = 1e-9
 # Probability with which a right block of rows is left out as an outlier, and rounds of leaving out.
 _SIGNIFICANCE, _ROUNDS = 1e-4, 6
+# Pairs are left out in rounds, those with squares above this part of the worst one's.
+_WORST, _PAIR_ROUNDS = 0.25, 12
 # Steps of the first fit, before outliers are looked for, and of each width of the weights.
 _FIRST, _STAGE = 4, 3
 
@@ -267,13 +270,15 @@ class System:
             else np.concatenate([rows.B, np.where(self.present[:, :, None], extra, 0.0)], axis=2)
         )
         r, A, B = weights * rows.r, weights[:, :, None] * rows.A, weights[:, :, None] * by
+        more = by.shape[2] - rows.B.shape[2]
+        pairs = [(*item[:4], np.pad(item[4], ((0, 0), (0, 0), (0, more)))) for item in rows.pairs]
         grouped = np.zeros(len(r), dtype=bool)
         parts: list[tuple[Array, Array]] = []
         lift: list[tuple[Array, Array, Array, Array]] = []
         degrees = int(np.sum((weights > 0.0) & self.present))
         for group in self._groups:
             grouped[group] = True
-            stacked = _stack_group(group, r, A, B, rows.pairs)
+            stacked = _stack_group(group, r, A, B, pairs)
             lift.append((group[None], *stacked))
         single = np.flatnonzero(~grouped)
         if single.size:
@@ -453,6 +458,48 @@ def fit(system: System, *, robust: bool = True) -> Optimum:
             break
         kept = again
     return optimum
+
+
+class PairOutlier(NamedTuple):
+    """A pair that was left out: its two samples, and the name of the pairs."""
+
+    first: int
+    second: int
+    name: str
+
+
+def fit_with_pairs(system: System, *, robust: bool = True) -> tuple[System, Optimum, tuple[PairOutlier, ...]]:
+    """`fit`, pairs left out as well: the worst of those beyond chance in rounds, and the system without them.
+
+    Raises:
+        CalibrationError: if it does not converge.
+    """
+    optimum, pairs = fit(system, robust=robust), system.campaign.pairs
+    now, first = system, optimum
+    kept = [np.ones(len(item.samples), dtype=bool) for item in pairs]
+    for _ in range(_PAIR_ROUNDS if robust and pairs else 0):
+        # Of all pairs, also of those that were left out when others still bent the fit.
+        squares = [np.sum(residual**2, axis=1) for _, residual, *_ in system.rows(optimum.point).pairs]
+        worst = max(float(np.max(part[keep], initial=0.0)) for part, keep in zip(squares, kept, strict=True))
+        limit = max(chi_square_quantile(1, _SIGNIFICANCE), _WORST * worst)
+        again = [part <= limit for part in squares]
+        if all(np.array_equal(*both) for both in zip(again, kept, strict=True)):
+            break
+        kept = again
+        if np.mean(np.concatenate(kept)) < 2.0 / 3.0:
+            return system, first, ()
+        used = tuple(
+            replace(item, samples=item.samples[keep], values=item.values[keep])
+            for item, keep in zip(pairs, kept, strict=True)
+        )
+        now = System(replace(system.campaign, pairs=used), system.parameters[: system.robot_count])
+        optimum = minimise(now, optimum.point, optimum.weights)
+    left_out = [
+        PairOutlier(int(i), int(j), item.name)
+        for item, keep in zip(pairs, kept, strict=True)
+        for i, j in item.samples[~keep]
+    ]
+    return now, optimum, tuple(left_out)
 
 
 def _misfits(system: System, optimum: Optimum) -> Array:

@@ -13,12 +13,15 @@ so that closures and the coordinates of joints depend on everything by l and twi
 
     J_cr = l_c C_r (m_2r - m_1r),   G_cf = l_c T_f s_cf       C_r columns of rates, m, s which move what
 
+Couplings sum f q = o follow what their factors and offsets deviate by: c' = sum df q - do, behind the frames.
+
 By the implicit function theorem states follow deviations as u = -J^+ G d + N m, N the motions that loops
 leave.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -47,6 +50,8 @@ from nacelle.tree.spanning_tree import (
 
 # Closed below this, over the robot's size or in rad; steps that close a loop at most.
 _CLOSED, _STEPS = 1e-12, 12
+# Coordinates are reached within this, rad or m and closures as above; steps to them at most.
+_HELD, _HOLDING = 1e-9, 30
 # Singular values below this part of the largest are none; below this condition there are surely no such.
 RANK, _REGULAR = 1e-9, 1e6
 
@@ -118,6 +123,23 @@ def cut_joints(robot: Robot) -> tuple[int, ...]:
         j
         for j in range(robot.tree, len(robot.joints))
         if robot.joints[j].primitives in ((Primitive.RZ,), (Primitive.TZ,))
+    )
+
+
+class CouplingTerm(NamedTuple):
+    """A number of a coupling sum f q = o: index of its joint, and of the factor f; 0 for the offset o.
+
+    The factor of the dependent coordinate (number 0) is 1.
+    """
+
+    joint: int
+    number: int
+
+
+def coupling_terms(robot: Robot) -> tuple[CouplingTerm, ...]:
+    """All numbers of all couplings."""
+    return tuple(
+        CouplingTerm(j, number) for j in robot.couplings for number in range(len(robot.joints[j].terms))
     )
 
 
@@ -286,6 +308,26 @@ class Loops:
         self.rows = len(self._closure_of_row)
         self._row_scale, self._rate_scale = row_scale(robot), rate_scale(robot)
         self._coupled = np.zeros((self.rows, self.movers.shape[1]))
+        self.coupling_terms = coupling_terms(robot)
+        self._frame_numbers = _geometry_size(robot)[0]
+        # Of each such number the row of its coupling, the rate and the coordinate; -1 for an offset.
+        self._coupling_rows = np.array(
+            [
+                int(np.flatnonzero(self._closure_of_row == term.joint - robot.tree)[0])
+                for term in self.coupling_terms
+            ],
+            dtype=int,
+        )
+        joints = [
+            robot.joints[term.joint].terms[term.number][0] if term.number else -1
+            for term in self.coupling_terms
+        ]
+        self._coupling_coordinates = np.array(
+            [robot.q_slices[j].start if j >= 0 else -1 for j in joints], int
+        )
+        self._coupling_rates = np.array(
+            [robot.platform_nv + robot.v_slices[j].start if j >= 0 else -1 for j in joints], int
+        )
         for row, k in enumerate(self._closure_of_row):
             if robot.closures[k].is_coupling:
                 for rate, factor in coupling_rates(robot, robot.closures[k]).items():
@@ -299,14 +341,34 @@ class Loops:
         return self.robot.parameter_vector("geometry")
 
     def evaluate(self, geometry: Array, states: States) -> dict[str, Array]:
-        """What `loop_state` gives at each sample, of one geometry (k,), or one for each sample (S, k)."""
-        values: dict[str, Array] = self.function(geometry, states.platform, states.q)
+        """What `loop_state` gives at each sample, of one geometry (k,), or one for each sample (S, k).
+
+        Behind the numbers of the group "geometry" there may be deviations of `coupling_terms`: then "coupled"
+        (..., rows, rates) is what they add to the Jacobian.
+        """
+        numbers, couplings = np.split(np.asarray(geometry), [self._frame_numbers], axis=-1)
+        values: dict[str, Array] = self.function(numbers, states.platform, states.q)
+        if couplings.size:
+            closures, coupled = (
+                values["closures"].copy(),
+                np.zeros((*couplings.shape[:-1], *self._coupled.shape)),
+            )
+            for k, row in enumerate(self._coupling_rows):
+                closures[:, row] += couplings[..., k] * self._coupling_slopes(states)[:, k]
+                if self._coupling_rates[k] >= 0:
+                    coupled[..., row, self._coupling_rates[k]] += couplings[..., k]
+            values = {**values, "closures": closures, "coupled": coupled}
         return values
+
+    def _coupling_slopes(self, states: States) -> Array:
+        """By what couplings open for a unit of each of the `coupling_terms` (S, terms)."""
+        is_offset = self._coupling_coordinates < 0
+        return np.where(is_offset, -1.0, states.q[:, np.where(is_offset, 0, self._coupling_coordinates)])
 
     def _jacobian(self, values: dict[str, Array]) -> Array:
         """J (S, rows, rates), scaled."""
         levers, columns = values["levers"][:, : self.rows], values["columns"]
-        J = (levers @ columns) * self.apart[self._closure_of_row] + self._coupled
+        J = (levers @ columns) * self.apart[self._closure_of_row] + self._coupled + values.get("coupled", 0.0)
         return np.asarray(J / self._row_scale[:, None] * self._rate_scale)
 
     def _split(self, J: Array) -> tuple[Array, Array, Array]:
@@ -330,11 +392,16 @@ class Loops:
         return U[:, :, :rank], V[:, :, :rank] / s[:, None, :rank], V[:, :, rank:]
 
     def linearise(self, geometry: Array, states: States, frame_rates: Array) -> Linearised:
-        """The loops at closed states; `frame_rates` (..., 6 F, P): how parameters displace frames."""
+        """The loops at closed states; `frame_rates` (..., 6 F, P): how parameters displace frames.
+
+        Behind these there may be how they change `coupling_terms`.
+        """
         values = self.evaluate(geometry, states)
         U, V, N = self._split(self._jacobian(values))
         count = len(self._carriers)
         batch = len(frame_rates) if frame_rates.ndim == 3 else 1
+        coupling_rates = frame_rates[..., 6 * count :, :]
+        frame_rates = frame_rates[..., : 6 * count, :]
         per_frame = frame_rates.reshape(batch, count, 6, frame_rates.shape[-1])
         frame, parameter = np.nonzero(np.any(per_frame, axis=(0, 2)))
         rates = np.moveaxis(per_frame[:, frame, :, parameter], 0, 2)  # (1 or S, 6, E)
@@ -346,6 +413,9 @@ class Loops:
         effects = Effects(twists, frame, np.eye(frame_rates.shape[-1])[parameter])
         apart = self.frame_apart[self._closure_of_row][:, frame]
         G = ((values["levers"][:, : self.rows] @ twists) * apart) @ effects.sums / self._row_scale[:, None]
+        for k in range(coupling_rates.shape[-2]):
+            row, slope = self._coupling_rows[k], self._coupling_slopes(states)[:, k : k + 1]
+            G[:, row] += slope * coupling_rates[..., k, :] / self._row_scale[row]
         seen = np.swapaxes(U, 1, 2) @ G
         return Linearised(
             self,
@@ -390,6 +460,41 @@ class Loops:
             length = np.max(np.abs(step), axis=1, keepdims=True, initial=0.0)
             states = self.integrate(states, step / np.maximum(1.0, length / 0.3) * self._rate_scale)
         return states, gap
+
+    def hold(self, geometry: Array, axes: Sequence[Axis], q: Array, states: States) -> tuple[States, Array]:
+        """States (S) whose loops are closed and whose axes are at q (S, axes), and which (S,) have got there.
+
+        Newton's method over closures and coordinates at once, from states near by: of the steps that close
+        the loops to first order, -J^+ c + N m, the one that takes the axes to q.
+        """
+        robot, count = self.robot, len(q)
+        turning = [robot.joints[joint].primitives[number].is_rotation for joint, number in axes]
+        none = Effects(np.zeros((count, 6, 0)), np.zeros(0, dtype=int), np.zeros((0, 1)))
+        best = np.full(count, np.inf)
+        for _ in range(_HOLDING):
+            values = self.evaluate(geometry, states)
+            c = values["closures"] / self._row_scale
+            U, V, N = self._split(self._jacobian(values))
+            close = -(V @ (np.swapaxes(U, 1, 2) @ c[:, :, None])) * self._rate_scale[:, None]
+            now = Linearised(
+                self, values, none, N * self._rate_scale[:, None], close, np.zeros((count, 0, 1))
+            )
+            parts = [now.joint(axis, states) for axis in axes]
+            off = np.stack([value for value, _ in parts], axis=1) - q
+            off = np.where(turning, off - 2.0 * np.pi * np.round(off / (2.0 * np.pi)), off)
+            error = np.maximum(np.max(np.abs(off), axis=1), np.max(np.abs(c), axis=1, initial=0.0))
+            if not np.any((error > _CLOSED) & (error < 0.5 * best) | (error > _HELD)):
+                break
+            best = np.minimum(best, error)
+            A, ahead = (
+                np.concatenate(part, axis=1)
+                for part in zip(*(response for _, response in parts), strict=True)
+            )
+            m = -(np.linalg.pinv(A, rcond=RANK) @ (off[:, :, None] + ahead))
+            steps = (close + now.motions @ m)[:, :, 0]
+            length = np.max(np.abs(steps / self._rate_scale), axis=1, keepdims=True, initial=0.0)
+            states = self.integrate(states, steps / np.maximum(1.0, length / 0.2))
+        return states, error < _HELD
 
     def start(self, coordinates: Array, guess: Array | None = None) -> States:
         """States of the description at coordinates of the actuators (S, actuators), on the branch of a guess.

@@ -8,6 +8,7 @@ tolerance. Kinds, with what they are called:
     zero         zero.DRIVE           q = (1 + g) theta + zero - c F     theta the reading of an encoder, F
     gear         gear.DRIVE           g                                  the force of its drive that holds
     compliance   compliance.DRIVE     c, more than in the description    the robot
+    coupling     ratio.COUPLING.JOINT, offset.COUPLING     q_joint = sum ratio q + offset: a gear, a screw
     stretch      stretch.BODY         length of a body between its two joints by the force along it, m/N
     number       number.NAME          a free number of the description, with all that follows from it
     device       DEVICE.x ...         of what measures (`nacelle.calibration.devices`)
@@ -25,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.calibration.loops import Axis
+from nacelle.calibration.loops import Axis, coupling_terms
 from nacelle.errors import CalibrationError, did_you_mean, format_count
 from nacelle.model.joint import UNBOUNDED, Interval
 from nacelle.model.robot import Robot
@@ -45,10 +46,11 @@ class Parameter:
 
     Attributes:
         name: its name.
-        kind: "frame", "zero", "gear", "compliance", "stretch", "number" or "device".
+        kind: "frame", "zero", "gear", "compliance", "coupling", "stretch", "number", "device" or "place".
         unit: of its value, SI.
         tolerance: standard deviation before anything is measured, SI.
-        target: what it moves: (frame, axis), (encoder,), (body,), (number,) or (device, entry).
+        target: what it moves: (frame, axis), (encoder,), (index of `coupling_terms`,), (body,), (number,) or
+            (device, entry).
         bounds: within which it is sought, SI.
     """
 
@@ -170,6 +172,17 @@ def known_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) ->
                 else 1e-6 * (1.0 if is_rotation else size)
             )
             result.append(Parameter(f"compliance.{encoder.name}", "compliance", unit, nominal, (k,)))
+    for k, (j, number) in enumerate(coupling_terms(robot)):
+        joint = robot.joints[j]
+        dependent, source = (robot.joints[joint.terms[i][0]] for i in (0, number))
+        units = ["rad" if item.primitives[0].is_rotation else "m" for item in (dependent, source)]
+        if number:
+            unit = "" if units[0] == units[1] else f"{units[0]}/{units[1]}"
+            tolerance = RATIO * abs(joint.terms[number][1])
+            result.append(Parameter(f"ratio.{joint.name}.{source.name}", "coupling", unit, tolerance, (k,)))
+        else:
+            tolerance = ZERO_ANGLE if units[0] == "rad" else ZERO_LENGTH * size
+            result.append(Parameter(f"offset.{joint.name}", "coupling", units[0], tolerance, (k,)))
     for body in length_bodies(robot):
         if not np.any(body_direction(robot, body)):
             continue
@@ -190,6 +203,9 @@ def number_of(robot: Robot, parameter: Parameter) -> float | None:
     if kind == "number" and parameter.name[7:] in robot.numbers.names("geometry"):
         names = robot.numbers.names("geometry")
         return float(robot.numbers.vector("geometry")[names.index(parameter.name[7:])])
+    if kind == "coupling":
+        j, number = coupling_terms(robot)[index]
+        return float(-robot.joints[j].terms[number][1] if number else robot.joints[j].offset)
     if kind in ("zero", "gear", "compliance") and index < len(robot.actuators):
         actuator = robot.actuators[index]
         joint = robot.joints[actuator.joint]
@@ -334,6 +350,11 @@ class Geometry:
         for frame, tilt_vector in turns.items():
             at = self._offsets[frame]
             base[at : at + 9] = (rotation_vector(tilt_vector) @ base[at : at + 9].reshape(3, 3)).ravel()
+        # Factors of a coupling have the sign of the other side: q_joint - sum ratio q = offset.
+        couplings = np.zeros(len(coupling_terms(self.robot)) if self._of_kind("coupling") else 0)
+        for k, item in self._of_kind("coupling"):
+            couplings[item.target[0]] += values[k] * self._coupling_sign(item)
+        base = np.concatenate([base, couplings])
         if not self.varies:
             return base
         result = np.tile(base, (len(self.pulls), 1))
@@ -360,6 +381,10 @@ class Geometry:
                 rates[6 * frame + 3 : 6 * frame + 6, k] = left_jacobian(turns[frame])[:, axis - 3]
         if self._numbers:
             self._fill_numbers(values, turns, rates)
+        if self._of_kind("coupling"):
+            rates = np.concatenate([rates, np.zeros((len(coupling_terms(self.robot)), len(self.parameters)))])
+            for k, item in self._of_kind("coupling"):
+                rates[count + item.target[0], k] = self._coupling_sign(item)
         if not self.varies:
             return rates
         result = np.tile(rates, (len(self.pulls), 1, 1))
@@ -368,6 +393,10 @@ class Geometry:
             direction = body_direction(self.robot, item.target[0])
             result[:, 6 * frame : 6 * frame + 3, k] = self.pulls[:, [item.target[0]]] * direction
         return result
+
+    def _coupling_sign(self, item: Parameter) -> float:
+        """Sign of a number of a coupling in sum f q = o: ratios have the other one."""
+        return -1.0 if coupling_terms(self.robot)[item.target[0]].number else 1.0
 
     def _fill_numbers(self, values: Array, turns: dict[int, Array], rates: Array) -> None:
         """Displacements of frames by free numbers: dp, and (dR R^T) as a vector, turned with the frame."""
@@ -419,7 +448,8 @@ class Geometry:
                 for item in self.parameters
             ),
         )
-        robot = self._with_numbers(values).with_parameters(still.vector(values), "geometry")
+        numbers = still.vector(values)[: len(self._nominal)]
+        robot = self._with_numbers(values).with_parameters(numbers, "geometry")
         joints, actuators = list(robot.joints), list(robot.actuators)
         for p, item in self._of_kind("zero", "gear", "compliance"):
             k, value = item.target[0], float(values[p])
@@ -435,4 +465,12 @@ class Geometry:
                 flexible = value + (1.0 / joint.drive_stiffness if joint.drive_stiffness else 0.0)
                 if flexible > 0.0:
                     joints[index] = dataclasses.replace(joint, drive_stiffness=1.0 / flexible)
+        for p, item in self._of_kind("coupling"):
+            j, number = coupling_terms(self.robot)[item.target[0]]
+            if number:
+                terms = [*joints[j].terms]
+                terms[number] = terms[number][0], terms[number][1] - float(values[p])
+                joints[j] = dataclasses.replace(joints[j], terms=tuple(terms))
+            else:
+                joints[j] = dataclasses.replace(joints[j], offset=joints[j].offset + float(values[p]))
         return dataclasses.replace(robot, joints=tuple(joints), actuators=tuple(actuators))

@@ -48,6 +48,8 @@ from nacelle.spatial.scalar import Array
 
 # Half the width of the box from which poses are drawn, over the robot's size and in rad.
 _REACH = 0.5
+# Weight of orientations against positions where a base is fitted to both.
+_ORIENTATION = 1e-3
 # A parameter shows if this part of its effect is none of those before it.
 _SHOWS = 1e-6
 # What opens loops by more, in robot sizes or rad for each unit of the parameter, is none of the robot's.
@@ -419,14 +421,15 @@ def without_rigid_motion(robot: Robot, x: Array, L: Array, campaign: Campaign) -
     """Rates (S, 3 or 6, P) of the platform at poses x less those of a rigid motion of the base.
 
     Where no device knows its place in the base, nobody can tell where the base is: what counts is the pose in
-    the base that fits the workspace best, M (M^T M)^-1 M^T L taken away, M the rigid motions.
+    the base that fits the workspace best, M (M^T M)^-1 M^T L taken away, M the rigid motions: that which fits
+    positions best, and orientations where these leave a choice.
     """
     if is_placed(campaign):
         return L
     p = inverse_kinematics(robot, x, limits=False).bodies.p[:, PLATFORM]
     M = np.zeros((len(x), 6, 6))
     M[:, :3], M[:, 3:, 3:] = velocity_maps(p), np.eye(3)
-    weigh = np.array([1.0 / robot.size] * 3 + [float(robot.platform_nv == 6)] * 3)[:, None]
+    weigh = np.array([1.0 / robot.size] * 3 + [_ORIENTATION * float(robot.platform_nv == 6)] * 3)[:, None]
     M, weigh = M[:, : L.shape[1]], weigh[: L.shape[1]]
     fitted = np.linalg.pinv((weigh * M).reshape(-1, 6)) @ (weigh * L).reshape(-1, L.shape[2])
     return np.asarray(L - M @ fitted)

@@ -32,6 +32,7 @@ from nacelle.identification.estimation.estimator import (
     CadPrior,
     EssentialParameters,
     Estimator,
+    distinct_equations,
     essential_parameters,
 )
 from nacelle.identification.estimation.least_squares import (
@@ -39,7 +40,7 @@ from nacelle.identification.estimation.least_squares import (
     ReweightedLeastSquares,
     WeightedLeastSquares,
 )
-from nacelle.identification.suspects import Suspect, find_suspects
+from nacelle.identification.suspects import FaultTests, HiddenFault, Suspect, try_faults
 from nacelle.identification.validation import NOISE_LEVEL_RATIO, Validation, validation
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
@@ -151,15 +152,24 @@ class Identification(Plottable):
         """Whether the parameters explain the forces, and no fault of the log has biased them."""
         return self.fit.ok and not any(suspect.is_material for suspect in self.suspects)
 
-    @cached_property
+    @property
     def suspects(self) -> tuple[Suspect, ...]:
         """Faults of the log or the description that the residuals show, the most certain first."""
+        return self._fault_tests.suspects
+
+    @property
+    def hidden(self) -> tuple[HiddenFault, ...]:
+        """Faults of ordinary size that parameters would take up, so that these data would not show them."""
+        return self._fault_tests.hidden
+
+    @cached_property
+    def _fault_tests(self) -> FaultTests:
         estimated = {fault.cause for fault in self.faults}
         # Ripples below the noise are not sought: it takes long.
         if np.all(self.fit.ratio <= NOISE_LEVEL_RATIO):
             estimated.add("ripple")
         causes = [cause for cause in CAUSES if cause not in estimated]
-        return find_suspects(self.estimator, self.samples, causes, NOISE_LEVEL_RATIO * self.fit.floor)
+        return try_faults(self.estimator, self.samples, causes, NOISE_LEVEL_RATIO * self.fit.floor)
 
     def raise_if_wrong(self, allow: Sequence[str] = ()) -> None:
         """Refuse parameters that are wrong, unless "misfit", "suspect" or "all" is allowed.
@@ -198,11 +208,19 @@ class Identification(Plottable):
             f"decimation {prepared.decimation}, instruments from the {prepared.instruments} motion; "
             f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces used"
         )
-        equations = estimator.regression_.count * len(estimator.regression_.rows)
+        # What comes again with a periodic motion tells nothing new of what a model lacks.
+        equations = distinct_equations(estimator.regression_)
         if equations < _EQUATIONS_PER_PARAMETER * len(self.base):
             notes.append(
-                f"{equations} equations are few for {len(self.base)} base parameters: standard deviations "
-                "are rough; record longer"
+                f"{equations:.0f} different equations are few for {len(self.base)} base parameters: standard "
+                "deviations are rough; record longer, or a motion with more harmonics"
+            )
+        if self.hidden and not self.suspects:
+            worst = {fault.cause: fault for fault in reversed(self.hidden)}
+            notes.append(
+                "these data would not show "
+                + "; or ".join(fault.describe() for fault in self.hidden if worst[fault.cause] is fault)
+                + ": rule them out, or estimate offsets and zeros with the parameters"
             )
         shaking = np.max([part.vibration for part in self.samples], axis=0)
         if np.any(shaking):
@@ -292,6 +310,7 @@ class Identification(Plottable):
             "fit": self.fit.data(),
             "faults": [asdict(fault) for fault in self.faults],
             "suspects": [asdict(suspect) for suspect in self.suspects],
+            "hidden": [asdict(fault) for fault in self.hidden],
             "words": self.describe(),
         }
 

@@ -14,7 +14,11 @@ fault that is the most certain is named. Another one explains the same if, once 
 first is certain no more, or if it is nearly as certain where residuals stay above the noise, so that the
 first order does not tell: the data cannot tell them apart, and both are named. Further faults are tested
 together with the first, as long as each counts by what it explains or by the bias it has left in the
-parameters.
+parameters. All zeros together, or all offsets, are a fault, too, of as many numbers as there are actuators.
+
+What parameters take up leaves nothing to test: a fault below four deviations moves them by A^-1 Q^T S theta
+all the same (Baarda's external reliability). Faults of ordinary size that do so are named as what these data
+cannot show (`hidden_faults`).
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.identification.data.preparation import Samples
-from nacelle.identification.effects import ESTIMATED, FORCE_CAUSES, Column, effect_columns, sentence
+from nacelle.identification.effects import ESTIMATED, Column, effect_columns, sentence
 from nacelle.identification.estimation.estimator import Estimator, parameter_covariance
 from nacelle.spatial.scalar import Array
 
@@ -38,15 +42,22 @@ _CERTAIN, _EXPLAINED, _BIAS = 4.0, 0.05, 1.0
 # certainty and this correlation on. Lengths are not
 # described wrong by more than this part of the robot's size, m, nor directions by more than this, rad.
 _EXPLAINED_AWAY, _ALIKE, _CORRELATED, _WRONG_LENGTH, _WRONG_ANGLE = 3.0, 0.75, 0.5, 0.1, 0.5
+# Effects are equal if their certainties differ by less than this part.
+_EQUAL = 0.02
 # Zeros or offsets of several actuators together explain more than one fault if their certainty is so much
 # larger.
 _SEVERAL = 1.3
 # Faults that are taken together, and those that are named for one another, at most; a column that the
 # parameters leave less of than this part is theirs, and one that is so small against the forces, rounding.
-_MOST, _MOST_ALIKE, _LEFT, _NO_EFFECT = 3, 6, 1e-6, 1e-9
+_MOST, _MOST_ALIKE, _LEFT, _NO_EFFECT = 3, 12, 1e-6, 1e-9
 # Of a ripple, whose wave number follows from the residuals, parameters must leave more, and it must be more
 # certain: the best of hundreds of waves.
 _LEFT_OF_RIPPLE, _CERTAIN_RIPPLE = 0.3, 7.0
+# Sizes that are ordinary: of an offset over the force's rms, of zeros in rad or robot sizes, of lengths over
+# the robot's size, of gravity's tilt in rad. A hidden fault of that size counts if it moves a parameter by so
+# many deviations, and by this part of the largest of its kind; it is at most so many times as large.
+_ORDINARY = {"offset": 0.1, "zero": 0.01, "geometry": 0.005, "gravity": 0.05}
+_MOVES, _MOVES_PART, _LARGEST = 3.0, 0.05, 5.0
 # A further fault has to explain more of what is left: the first one's is known to first order alone. Wrong
 # gears and counts a turn are ratios of whole numbers, not near one.
 _FURTHER, _SMALLEST_GEAR = 0.4, 0.005
@@ -87,20 +98,63 @@ class Suspect:
     def describe(self) -> str:
         """What it is, with its size, and what explains the same."""
         everything = (self, *self.alternatives)
-        what = "; or ".join(
-            sentence(each.cause, each.signal, each.size, each.deviation, each.unit) for each in everything
-        )
-        remedies = list(dict.fromkeys(_remedy(each) for each in everything))
-        apart = "; these data do not tell them apart" if self.alternatives else ""
+        what = sentence(self.cause, self.signal, self.size, self.deviation, self.unit)
+        apart = "; these data do not tell it from: " if self.alternatives else ""
+        apart += ", ".join(each.label for each in self.alternatives)
+        remedies: dict[str, str] = {}
+        for each in everything:
+            remedies.setdefault(each.cause, _remedy(each))
         lengths = [each for each in everything if each.cause == "geometry"]
         acts = ""
         if lengths and lengths[0].unit == "m":
             length = lengths[0].signal.replace("geometry.", "")
             acts = f"; 1 mm of {length} changes a force by {1e-3 * lengths[0].sensitivity:.2g} N or N m"
         return (
-            f"suspect: {what}{apart}; it explains {100.0 * self.explained:.0f} % of the residuals{acts}; "
-            + "; ".join(remedies)
+            f"suspect: {what}; it explains {100.0 * self.explained:.0f} % of the residuals{apart}{acts}; "
+            + "; ".join(remedies.values())
         )
+
+    @property
+    def label(self) -> str:
+        """Cause, signal and size."""
+        name = self.signal.replace("geometry.", "").replace("force.", "").replace("q.", "")
+        size = f"{1.0 + self.size:.4g} times" if self.unit == "" else f"{self.size:.2g} {self.unit}"
+        return f"{self.cause} of {name} ({size})"
+
+
+@dataclass(frozen=True)
+class HiddenFault:
+    """A fault that the parameters take up, so that these data would not show it.
+
+    Attributes:
+        cause: one of `CAUSES`.
+        signal: what is concerned, as of a `Suspect`.
+        size: up to which it stays hidden, SI units.
+        unit: of the size.
+        parameter: that it moves most, measured in deviations.
+        moves: by how many deviations.
+        part: by which part of the largest parameter of its kind.
+    """
+
+    cause: str
+    signal: str
+    size: float
+    unit: str
+    parameter: str
+    moves: float
+    part: float
+
+    def describe(self) -> str:
+        """What is hidden, and what it does."""
+        name = self.signal.partition(".")[2]
+        amount = f"up to {self.size:.2g} {self.unit}"
+        what = {
+            "offset": f"an offset of the force of {name} of {amount}",
+            "zero": f"a zero of {name} that is {amount} off",
+            "geometry": f"{name} described {amount} off",
+            "gravity": f"gravity tilted by {amount} towards {name}",
+        }[self.cause]
+        return f"{what} (moves {self.parameter} by {self.moves:.0f} deviations, {100.0 * self.part:.0f} %)"
 
 
 def _remedy(suspect: Suspect) -> str:
@@ -233,15 +287,22 @@ def _most_certain(
             behind = _test(estimator, [first.column], [*before, each.column])
             if not behind or behind[0].certainty < _EXPLAINED_AWAY:
                 alike.append(each)
-    best = min([first, *alike], key=lambda each: each.away)
+    equal = [each for each in alike if each.certainty > (1.0 - _EQUAL) * first.certainty]
+    best = min([first, *equal], key=lambda each: each.away)
     others = [each.suspect for each in [first, *alike] if each is not best][:_MOST_ALIKE]
     return best._replace(suspect=replace(best.suspect, alternatives=tuple(others)))
 
 
-def _several(
-    estimator: Estimator, columns: Sequence[Column], before: Sequence[Column]
-) -> list[tuple[float, list[_Tested]]]:
-    """Zeros of all actuators together, and offsets: the certainty of all, and those that are certain.
+class _Group(NamedTuple):
+    """Zeros of all actuators together, or offsets: the certainty of all, all, and those that are certain."""
+
+    certainty: float
+    columns: list[Column]
+    members: list[_Tested]
+
+
+def _several(estimator: Estimator, columns: Sequence[Column]) -> list[_Group]:
+    """Zeros of all actuators together, and offsets.
 
     The squares of certainties of one after the other, each behind those before, add up to that of all.
     """
@@ -250,22 +311,32 @@ def _several(
         chosen = [column for column in columns if column.cause == cause]
         total, members = 0.0, []
         for k, column in enumerate(chosen):
-            behind = _test(estimator, [column], [*before, *chosen[:k]])
+            behind = _test(estimator, [column], chosen[:k])
             total += behind[0].certainty ** 2 if behind else 0.0
-            alone = _test(estimator, [column], [*before, *chosen[:k], *chosen[k + 1 :]])
+            alone = _test(estimator, [column], [*chosen[:k], *chosen[k + 1 :]])
             members += [each for each in alone if each.certainty > _CERTAIN]
         if len(members) > 1:
-            result.append((np.sqrt(total), sorted(members, key=lambda each: -each.certainty)))
+            members.sort(key=lambda each: -each.certainty)
+            result.append(_Group(float(np.sqrt(total)), chosen, members))
     return result
 
 
-def find_suspects(
-    estimator: Estimator,
-    samples: Sequence[Samples],
-    causes: Sequence[str] = FORCE_CAUSES,
-    floor: Array | float = np.inf,
-) -> tuple[Suspect, ...]:
-    """Faults that the residuals of a fit show, the most certain one first.
+class FaultTests(NamedTuple):
+    """What the residuals of a fit show of faults.
+
+    Attributes:
+        suspects: the most certain one first.
+        hidden: faults that the parameters take up, those that move them most first.
+    """
+
+    suspects: tuple[Suspect, ...]
+    hidden: tuple[HiddenFault, ...]
+
+
+def try_faults(
+    estimator: Estimator, samples: Sequence[Samples], causes: Sequence[str], floor: Array | float = np.inf
+) -> FaultTests:
+    """Test the residuals of a fit for faults.
 
     Args:
         estimator: after `fit`.
@@ -279,17 +350,97 @@ def find_suspects(
         for column in effect_columns(estimator, samples, causes)
         if length * np.max(np.abs(column.values)) > _NO_EFFECT * np.max(np.abs(force))
     ]
+    alone = _test(estimator, columns, [])
+    return FaultTests(_find(estimator, columns, alone, floor), _find_hidden(estimator, columns, alone))
+
+
+def _find(
+    estimator: Estimator, columns: Sequence[Column], alone: Sequence[_Tested], floor: Array | float
+) -> tuple[Suspect, ...]:
+    """The most certain faults, from tests of each alone."""
+    length = estimator.base_.robot.size
     chosen: list[_Tested] = []
     while len(chosen) < _MOST:
         before = [tested.column for tested in chosen]
         left = [column for column in columns if not any(column is each for each in before)]
-        tested = [each for each in _test(estimator, left, before) if _is_plausible(each, length)]
+        now = _test(estimator, left, before) if chosen else alone
+        tested = [each for each in now if _is_plausible(each, length)]
         counted = [each for each in tested if _counts(each, not chosen)]
         if not counted:
             break
-        several = [] if chosen else _several(estimator, left, before)
-        certainty, members = max(several, key=lambda each: each[0], default=(0.0, []))
-        if certainty > _SEVERAL * max(each.certainty for each in counted):
-            return tuple(each.suspect for each in members)
+        several = [] if chosen else _several(estimator, left)
+        best = max(several, key=lambda each: each.certainty, default=None)
+        if best is not None and best.certainty > _SEVERAL * max(each.certainty for each in counted):
+            return tuple(each.suspect for each in best.members)
         chosen.append(_most_certain(estimator, counted, tested, before, floor))
+        if not before:
+            chosen[0] = _or_several(estimator, chosen[0], several)
     return tuple(tested.suspect for tested in chosen)
+
+
+def _or_several(estimator: Estimator, first: _Tested, several: Sequence[_Group]) -> _Tested:
+    """A fault, with the zeros or offsets of several actuators behind which it is certain no more."""
+    more: list[Suspect] = []
+    for group in several:
+        if group.certainty > first.certainty and first.suspect.cause != group.columns[0].cause:
+            behind = _test(estimator, [first.column], group.columns)
+            if not behind or behind[0].certainty < _EXPLAINED_AWAY:
+                more += [each.suspect for each in group.members]
+    known = {(each.cause, each.signal) for each in first.suspect.alternatives}
+    more = [each for each in more if (each.cause, each.signal) not in known]
+    alternatives = (*first.suspect.alternatives, *more)[:_MOST_ALIKE]
+    return first._replace(suspect=replace(first.suspect, alternatives=alternatives))
+
+
+# ---- faults that the parameters take up
+
+
+def _find_hidden(
+    estimator: Estimator, columns: Sequence[Column], alone: Sequence[_Tested]
+) -> tuple[HiddenFault, ...]:
+    """Faults of ordinary size below the deviations of a suspect that move parameters."""
+    data, moments = estimator.regression_, estimator.moments_
+    sizes, std = _sizes_of_kind(estimator), estimator.std_
+    known = np.isfinite(std) & (std > 0.0)
+    tested = {(each.suspect.cause, each.suspect.signal): each.suspect for each in alone}
+    force = np.sqrt(np.mean(data.force[data.used] ** 2, axis=0))
+    result = []
+    for column in columns:
+        if column.cause not in _ORDINARY:
+            continue
+        ordinary = _ORDINARY[column.cause]
+        if column.cause == "offset":
+            ordinary *= float(force[int(np.argmax(np.max(np.abs(column.values), axis=0)))])
+        elif column.unit == "m":
+            ordinary *= data.base.robot.size
+        suspect = tested.get((column.cause, column.signal))
+        least = _CERTAIN * suspect.deviation if suspect else np.inf
+        size = min(least, _LARGEST * ordinary)
+        change = moments.along @ (moments.inverse @ (moments.Q.T @ column.values.ravel()))
+        deviations = np.where(known, np.abs(change) / np.where(known, std, 1.0), 0.0)
+        part = np.abs(change) / sizes
+        usual = min(size, ordinary)
+        counts = (deviations * usual > _MOVES) & (part * usual > _MOVES_PART)
+        if np.any(counts):
+            k = int(np.argmax(np.where(counts, deviations, 0.0)))
+            name, moves = data.base.names[k], float(size * deviations[k])
+            result.append(
+                HiddenFault(
+                    column.cause, column.signal, size, column.unit, name, moves, float(size * part[k])
+                )
+            )
+    return tuple(sorted(result, key=lambda each: -each.moves))
+
+
+def _sizes_of_kind(estimator: Estimator) -> Array:
+    """The largest estimate of a parameter's kind, for moments of its body, since one may be zero (p,)."""
+    names = estimator.base_.names
+    kinds = []
+    for name in names:
+        body, _, kind = name.rpartition(".")
+        kinds.append(f"{body}.{kind[0]}{len(kind)}" if kind[:1] in ("m", "I") else name)
+    values = np.maximum(np.abs(estimator.coef_), np.abs(estimator.base_.values))
+    largest: dict[str, float] = {}
+    for kind, value in zip(kinds, values, strict=True):
+        largest[kind] = max(largest.get(kind, 0.0), float(value))
+    return np.array([largest[kind] or np.inf for kind in kinds])

@@ -363,6 +363,15 @@ def test_band_of_a_motion_with_noise(noise: float) -> None:
     assert motion_band(q + noise * rng.normal(size=q.shape), RATE) == pytest.approx(2.0, abs=0.35)
 
 
+@pytest.mark.parametrize("counts", [8192, 81920, 819200])
+def test_band_of_a_periodic_motion_with_counted_encoders(counts: int) -> None:
+    """What encoders round comes again with the motion: lines of the spectrum, up to half of the rate."""
+    t = np.arange(6000) / 1000.0
+    step = 2 * np.pi / counts
+    q = step * np.round(0.3 / step * np.sin(2 * np.pi * t + 0.3))[:, None]
+    assert motion_band(q, 1000.0) < 2.0
+
+
 def test_band_does_not_depend_on_units() -> None:
     q = np.hstack([sine(0.7), 0.2 * sine(1.9)])
     assert motion_band(q, RATE) == pytest.approx(motion_band(q * [1e3, 1e-3], RATE))

@@ -192,6 +192,26 @@ def test_constants_of_the_description(tmp_path: Path) -> None:
     assert measured.reference is None
 
 
+def test_a_missing_column_hides_no_other_fault(tmp_path: Path) -> None:
+    """All that is wrong with one signal comes in one error."""
+    robot = library_robot("palida")
+    name = robot.actuators[2].name
+    wrong = "position: {column: enc2, unit: mA, side: motor, gear_ratio: none}, current: {column: no, "
+    text = palida_text(**{name: wrong + "unit: mm, torque_constant: 1 N}"}).replace("unit: ms", "unit: mm")
+    with pytest.raises(MeasurementError) as caught:
+        read_measurement(robot, palida_file(tmp_path / "run.csv"), text)
+    places = sorted(problem.path for problem in caught.value.problems)
+    signal = f"actuators.{name}"
+    keys = [
+        "current.column",
+        "current.torque_constant",
+        "current.unit",
+        "position.gear_ratio",
+        "position.unit",
+    ]
+    assert places == [*(f"{signal}.{key}" for key in keys), "time.unit"]
+
+
 def test_a_step_in_the_place_of_time(tmp_path: Path) -> None:
     column_map = with_mapping("time", "{kind}.{name}")
     column_map["time"] = {"step": "1 ms"}

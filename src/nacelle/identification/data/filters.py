@@ -28,8 +28,9 @@ HALF_LENGTH = 1
 _SETTLING_PERIODS = 4.0
 # The band holds this part of the power of the speed,
 _POWER = 0.999
-# in lines of the spectrum that stand this far above noise.
-_ABOVE_NOISE = 30.0
+# in lines of the spectrum that stand this far above noise, and above its strongest line: the steps of
+# encoders along a periodic motion come again with it, and are lines, too.
+_ABOVE_NOISE, _ABOVE_LINES = 30.0, 3.0
 # Signals come again where they are correlated by more than this, over at least this part of them.
 _ALIKE, _OVERLAP = 0.9, 0.1
 
@@ -79,8 +80,8 @@ def derivatives(q: Array, rate: float) -> tuple[Array, Array]:
 def motion_band(q: Array, rate: float) -> float:
     """The frequency below which signals (N, k) have all but a thousandth of their speed's power, Hz.
 
-    Lines of the spectrum that noise may have made do not count: noise is taken to be as strong as the median
-    of the upper half of the spectrum.
+    Lines of the spectrum that noise may have made do not count: noise is taken to be as strong as in the
+    upper half of the spectrum, by its median and by its strongest line.
     """
     count = len(q)
     window = np.hanning(count)[:, None]
@@ -90,7 +91,8 @@ def motion_band(q: Array, rate: float) -> float:
     varying -= line * (np.sum(line * varying, axis=0) / np.sum(line**2))
     power = np.abs(np.fft.rfft(varying * window, axis=0)) ** 2
     frequency = np.fft.rfftfreq(count, 1.0 / rate)
-    noise = np.median(power[len(power) // 2 :], axis=0)
+    upper = power[len(power) // 2 :]
+    noise = np.maximum(np.median(upper, axis=0), _ABOVE_LINES / _ABOVE_NOISE * np.max(upper, axis=0))
     # Rounding is noise, too: of the spectrum, and of coordinates that hardly move.
     rounding = np.finfo(float).eps * count * np.max(np.abs(q), axis=0)
     noise = np.maximum(noise, np.maximum(1e-26 * np.max(power, axis=0), rounding**2))

@@ -601,20 +601,39 @@ class _MeasurementReader:
                     self._add_problem(
                         ("time", "step"), "the step between samples is not above zero", "step: 1 ms"
                     )
-            elif self._require_column(time.column, ("time",)):
+            else:
+                present = self._require_column(time.column, ("time",))
                 unit = time.unit or self.recording.units.get(time.column, "")
-                channels.append(Channel("time", time.column, ("time",), read_unit(unit, (TIME,), "time")))
+                clock = Channel("time", time.column, ("time",), read_unit(unit, (TIME,), "time"))
+                channels += [clock] if present else []
         for actuator in self.robot.actuators:
             entry = spec.actuators.get(actuator.name)
             for key in ("position", "force", "current", "reference"):
                 part = getattr(entry, key, None)
                 path = ("actuators", actuator.name, key)
-                if part is None or not self._require_column(part.column, path):
+                if part is None:
                     continue
-                header = self.recording.units.get(part.column, "")
-                with self._collect_errors(*path):
-                    channels.append(self._channel(actuator, part, header, path))
+                present = self._require_column(part.column, path)
+                channel = self._sound_channel(actuator, part, path)
+                if present and channel is not None:
+                    channels.append(channel)
         return channels
+
+    def _sound_channel(self, actuator: Any, part: Any, path: KeyPath) -> Channel | None:
+        """The channel of one signal; all that is wrong in its map otherwise, each key once."""
+        header, wrong = self.recording.units.get(part.column, ""), set[str]()
+        while True:
+            try:
+                channel = self._channel(actuator, part, header, path)
+            except ChannelError as fault:
+                if fault.key in wrong:
+                    return None
+                wrong.add(fault.key)
+                self._add_problem((*path, fault.key), fault.message, fault.hint)
+                # What else is wrong shows without this entry.
+                part = part.model_copy(update={fault.key: None})
+                continue
+            return None if wrong else channel
 
     def _channel(self, actuator: Any, part: Any, header: str, path: KeyPath) -> Channel:
         """The channel of one signal of an actuator."""

@@ -124,6 +124,9 @@ def _typical_magnitudes(base: BaseParameters) -> Array:
 
 # Lags that count, in kept samples.
 _LAGS = HALF_LENGTH + 3
+# Degrees of freedom of residuals that come again with a motion, over their number, are taken to be so many at
+# least: a motion with fewer equations than parameters shows nothing of what it lacks.
+_LEAST_FREEDOM = 0.1
 # The least variance along a direction, over that of white noise.
 _SMALLEST_RATIO = 0.01
 
@@ -146,15 +149,20 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
     repeats = [repeat_lags(data.force[part]) for part in parts]
     B = long_run_covariance([moments[part] for part in parts], _LAGS, repeats)
     # Residuals that come again with a periodic motion count once; those of few equations are too small.
-    counts = [data.count_in(part) / (1 + len(again)) for part, again in zip(parts, repeats, strict=True)]
-    count = len(data.rows) * sum(counts)
+    count = distinct_equations(data)
     left = count - Q.shape[2]
-    left = max(left, 0.5 * count) if any(repeats) else max(left, 1.0)
+    left = max(left, _LEAST_FREEDOM * count) if any(repeats) else max(left, 1.0)
     apart = np.einsum("ik,kl,il->i", D, B * (count / left), D)
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.sqrt(np.where(apart > variances, apart / variances, 1.0))
     growth = np.where(np.isfinite(growth), growth, 1.0)
     return np.asarray(alike * np.outer(growth, growth))
+
+
+def distinct_equations(data: Regression) -> float:
+    """How many equations there are, those that come again with a periodic motion counted once."""
+    counts = [data.count_in(part) / (1 + len(repeat_lags(data.force[part]))) for part in data.parts()]
+    return len(data.rows) * sum(counts)
 
 
 def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:

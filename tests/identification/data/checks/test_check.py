@@ -225,6 +225,16 @@ def test_branch() -> None:
 
 
 @pytest.mark.slow
+def test_coarse_currents() -> None:
+    """A force that is counted in steps is a warning from a twenty-fifth of its deviation on."""
+    run = clean_measurement("fivebar")
+    step = np.std(run.tau, axis=0) * [0.1, 0.01]
+    findings = check_measurement(replace(run, tau=step * np.round(run.tau / step)))
+    (found,) = [entry for entry in findings if entry.kind == "resolution"]
+    assert found.signals == (f"force.{run.robot.actuators[0].name}",)
+    assert findings.ok
+
+
 def test_overruling() -> None:
     run = clean_measurement("fivebar")
     findings = check_measurement(replace(run, tau=-run.tau))

@@ -42,6 +42,7 @@ from nacelle.identification.data.checks.signals import (
     check_jumps,
     check_missing,
     check_reference,
+    check_resolution,
     check_timing,
 )
 from nacelle.identification.data.checks.zeros import check_redundant_zeros
@@ -136,6 +137,7 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
     findings += [*check_lost_samples(measurement), *check_repeated_samples(measurement)]
     findings += [*check_jumps(measurement, np.concatenate(lost_samples(measurement)))]
     findings += [*check_outliers(measurement), *check_clipping(measurement), *check_reference(measurement)]
+    findings += check_resolution(measurement)
     skipped = []
     reason = _reason_without_physics(measurement, findings) if physics else "not wanted"
     if reason:

@@ -191,6 +191,9 @@ def _unit_factors(robot: Robot, k: int) -> dict[float, str]:
     else:
         factors = {1e-3: "mm for m", 1e3: "m for mm"}
     ratio = abs(joint.gear_ratio)
+    if k < m and ratio != 1.0:
+        # A screw's motor counts angles.
+        factors = {1.0 / _DEGREES: "deg for rad", _DEGREES: "rad for deg"} | factors
     if max(ratio, 1.0 / ratio) > 4.0:
         sides = "the motor's side of the gear for the joint's", "the joint's side of the gear for the motor's"
         factors |= (

@@ -23,6 +23,7 @@ KINDS = {
     "jump": "a coordinate that jumps from one sample to the next",
     "outliers": "single forces that are far off",
     "clipped": "forces cut off at a limit",
+    "resolution": "forces counted in coarse steps",
     "swapped": "two columns in each other's place",
     "sign": "a column with the wrong sign",
     "unit": "a column in another unit",

@@ -206,6 +206,8 @@ _QUANTA = 3.0
 _AT_LIMIT = 0.02
 # Samples over which noise is averaged there, and how much higher a peak slopes must call for.
 _SMOOTH, _HIGHER = 5, 2.5
+# Steps of a force over its deviation from which on they are coarse.
+_COARSE = 0.04
 # Samples around each in which a coordinate must change where the robot moves.
 _AROUND = 21
 
@@ -239,6 +241,22 @@ def check_clipping(measurement: Measurement) -> Iterator[Finding]:
             message = f"the force of {actuator.name} is clipped at {at} in {len(samples)} samples{known}"
             hint = "excite the robot less (`nacelle excite --force 80%`), or raise the drive's limit"
             yield make_finding(measurement, "clipped", name, message, hint=hint, samples=samples)
+
+
+def check_resolution(measurement: Measurement) -> Iterator[Finding]:
+    """Find forces that are counted in coarse steps: a warning, since their error depends on the motion."""
+    for actuator, column in zip(measurement.robot.actuators, measurement.tau.T, strict=True):
+        values = column[np.isfinite(column)]
+        quantum, deviation = _quantum(values), float(np.std(values)) if values.size else 0.0
+        # Few samples have few values whatever the channel.
+        if quantum > _COARSE * deviation and len(np.unique(values)) < 0.1 * len(values):
+            name = f"force.{actuator.name}"
+            message = (
+                f"the force of {actuator.name} is counted in steps of {quantum:.3g}, "
+                f"{100.0 * quantum / deviation:.2g} % of its deviation"
+            )
+            hint = "record the current with more digits, or excite the robot more"
+            yield make_finding(measurement, "resolution", name, message, hint=hint, severity="warning")
 
 
 def is_moving(q: Array) -> Array:
