@@ -436,7 +436,8 @@ def search_region(region: PoseRegion, decided: float, boxes: int) -> ProvenWorks
     kept = _Boxes(region, boxes + 2)
     kept.add(region.box[None], np.zeros((1, len(region.sign_names) + 1), dtype=bool))
     leaves = np.zeros(1, dtype=np.int64)
-    allowed = 1.0 - decided
+    # Slabs are stated wider than they were found.
+    allowed = (1.0 - decided) / (1.0 + 2.5 * _STATED)
     with task(f"boxes of {region.robot.name}") as report:
         while kept.size < boxes:
             volumes = kept.open_volume[leaves]
