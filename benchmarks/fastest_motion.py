@@ -1,12 +1,14 @@
-"""The fastest motion along a path: against toppra, a direct transcription, and trapezoids of each segment.
+"""The fastest motion along a path: against trapezoids of each segment, and against toppra.
 
 toppra (where it is installed: it has wheels for x86_64 alone) solves the same problem on the same nodes. Its
 forces come from Pinocchio's recursion over the spanning tree, projected to the actuators, a call for each
-node as its interface has it; the loops are closed by nacelle's compiled kinematics. CasADi and IPOPT solve a
-transcription with friction: z piecewise quadratic on twice as many nodes, limits at five places of each
-interval.
+node as its interface has it; the loops are closed by nacelle's kinematics.
+
+    PYTHONPATH=. python benchmarks/fastest_motion.py
 """
 
+import importlib.util
+import itertools
 import time
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 import nacelle
 from nacelle.kinematics.jacobian import _rate_maps
 from nacelle.motion import DriveLimits
-from nacelle.trajectory import Path, pick_and_place
+from nacelle.trajectory import Path, Trapezoid, pick_and_place
 
 ROBOTS = ("delta", "delta4", "quattro", "fivebar")
 HOPS = {"fivebar": "25-200-25"}
@@ -28,13 +30,14 @@ def hop(robot, name):
     return pick_and_place(x, distances, motion=robot.motion)
 
 
-def median_time(run, repeats=7):
+def median_time(run, repeats=5):
+    """Seconds of the processor for a call, warm: other work on the machine counts less than in wall time."""
     run()
     seconds = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return float(np.median(seconds))
 
 
@@ -75,7 +78,7 @@ class ProjectedTree:
         return np.linalg.lstsq(A.T, U.T @ tau, rcond=None)[0]
 
 
-def toppra_problem(robot, path, nodes, limits):
+def toppra_problem(robot, path, nodes, limits, scheme):
     """toppra's problem in the coordinates of the platform: path by nacelle, forces by the projected tree."""
     import toppra
     import toppra.algorithm
@@ -108,36 +111,86 @@ def toppra_problem(robot, path, nodes, limits):
         tree,
         bounds,
         np.zeros(len(limits)),
-        discretization_scheme=toppra.constraint.DiscretizationType.Interpolation,
+        discretization_scheme=getattr(toppra.constraint.DiscretizationType, scheme),
     )
     return toppra.algorithm.TOPPRA([constraint], Geometry(), gridpoints=nodes, solver_wrapper="seidel")
 
 
 def against_toppra(name, intervals):
-    """Times and seconds of both, warm, on the same nodes; friction off."""
+    """Durations, s, and seconds of the processor of both, warm, on the same nodes; friction off."""
     robot = nacelle.load(name)
     path = Path(hop(robot, name))
     limits = np.array([actuator.force for actuator in robot.actuators])
-    drives = DriveLimits(speed=None)
-    result = nacelle.time_optimal(robot, path, drives=drives, friction=False, intervals=intervals)
-    nodes = result.trajectory.s
-    ours = median_time(
-        lambda: nacelle.time_optimal(robot, path, drives=drives, friction=False, intervals=intervals)
-    )
+    options = {"drives": DriveLimits(speed=None), "friction": False, "intervals": intervals}
+    result = nacelle.time_optimal(robot, path, **options)
+    row = {"robot": name, "nodes": len(result.trajectory.s), "nacelle": result.duration}
+    row["lower bound"] = result.lower_bound
+    row["nacelle seconds"] = median_time(lambda: nacelle.time_optimal(robot, path, **options))
+    for scheme in ("Collocation", "Interpolation"):
+        for nodes, label in (
+            (result.trajectory.s, "same nodes"),
+            (np.linspace(0.0, path.length, 2001), "2001"),
+        ):
 
-    def solve():
-        profile = toppra_problem(robot, path, nodes, limits).compute_parameterization(0.0, 0.0)
-        speed = profile[1]
-        return float(np.sum(2.0 * np.diff(nodes) / (speed[1:] + speed[:-1])))
+            def solve(nodes=nodes, scheme=scheme):
+                speed = toppra_problem(robot, path, nodes, limits, scheme).compute_parameterization(0.0, 0.0)[
+                    1
+                ]
+                return (
+                    float("nan")
+                    if speed is None
+                    else float(np.sum(2.0 * np.diff(nodes) / (speed[1:] + speed[:-1])))
+                )
 
-    theirs = solve()
-    seconds = median_time(solve, 3)
-    return result.duration, theirs, ours, seconds, len(nodes)
+            row[f"toppra {scheme}, {label}"] = solve()
+            if label == "same nodes":
+                row[f"toppra {scheme} seconds"] = median_time(solve, 1)
+    return row
+
+
+def against_trapezoids(name):
+    """The hop with friction, against the best trapezoid of each segment from rest to rest, same limits."""
+    robot = nacelle.load(name)
+    path = Path(hop(robot, name))
+    result = nacelle.time_optimal(robot, path)
+    force = np.array([actuator.force for actuator in robot.actuators])
+    speed = np.array([actuator.speed for actuator in robot.actuators])
+
+    def use(sample):
+        rate = nacelle.kinematics.joint_motion(robot, *sample).actuators[1]
+        return max(
+            np.max(np.abs(nacelle.inverse_dynamics(robot, *sample).tau) / force), np.max(np.abs(rate) / speed)
+        )
+
+    points, total = path.parts[0].trajectory.points, 0.0
+    for start, end in itertools.pairwise(points):
+        best = np.inf
+        for ramp in np.linspace(0.05, 0.5, 19):
+            low, high = 1e-3, 3.0
+            for _ in range(30):
+                T = 0.5 * (low + high)
+                line = nacelle.Line(start, end, motion=robot.motion, timing=Trapezoid(T, ramp * T))
+                jumps = np.array([0.0, ramp, 1.0 - ramp, 1.0])
+                times = T * np.clip(
+                    np.concatenate([np.linspace(0, 1, 201), jumps - 1e-9, jumps + 1e-9]), 0, 1
+                )
+                low, high = (low, T) if use(line(times)) <= 1.0 else (T, high)
+            best = min(best, high)
+        total += best
+    _, sample = result.trajectory.sample(100_001)
+    return {
+        "robot": name,
+        "duration": result.duration,
+        "trapezoids": total,
+        "change": result.duration / total - 1.0,
+        "largest use of 100001 samples": use(sample),
+    }
 
 
 if __name__ == "__main__":
-    import sys
-
-    for intervals in map(int, sys.argv[1:] or ["100"]):
-        for name in ROBOTS:
-            print(name, *against_toppra(name, intervals))
+    for robot_name in ROBOTS:
+        print(against_trapezoids(robot_name), flush=True)
+    if importlib.util.find_spec("toppra") is None:
+        print("toppra is not installed: its comparison is left out")
+    else:
+        print(against_toppra("delta", 100))

@@ -41,8 +41,12 @@ from nacelle.trajectory.base import Trajectory
 
 # Points of an interval at first; both ends a little inside, for paths that bend at knots.
 _THETA = np.array([1e-9, 0.5, 1.0 - 1e-9])
-# Places of an interval at which a motion is verified, and what a limit keeps in reserve for those between.
-_PLACES, _RESERVE = 64, 2e-6
+# Places of an interval at which a motion is verified, some close to its ends: next to a stop sqrt(z) is
+# steep.
+_NEAR = np.concatenate([_THETA[:1], np.geomspace(3e-5, 8e-3, 8)])
+_PARTS = np.concatenate([_NEAR, (np.arange(1, 63) + 0.5) / 64, 1.0 - _NEAR[::-1]])
+# What a limit keeps in reserve for places between these.
+_RESERVE = 2e-6
 # Violation above which an interval is halved, error of the time, as a part of it, that an interval may cause,
 # parts of the first intervals that are not halved for it any more, and rounds of all that.
 _COARSE, _ERROR, _FINEST, _ROUNDS = 2e-3, 1e-5, 32, 24
@@ -320,9 +324,8 @@ class _Search:
         """Whether no place within an interval violates a limit; else nodes and points are added."""
         assert self.z is not None
         s, N = self.s, len(self.s) - 1
-        parts = (np.arange(_PLACES) + 0.5) / _PLACES
-        parts[0], parts[-1] = _THETA[0], _THETA[-1]
-        interval, theta = np.repeat(np.arange(N), _PLACES), np.tile(parts, N)
+        parts = _PARTS
+        interval, theta = np.repeat(np.arange(N), len(parts)), np.tile(parts, N)
         self.spread = NARROW
         points, _ = self.points_at(interval, theta, self.speeds(interval, theta), exact=True)
         step = np.diff(s)
@@ -334,10 +337,10 @@ class _Search:
         inexact = self._inexact_intervals()
         if self.worst <= 0.0 and not np.any(inexact):
             return True
-        within = least[: N * _PLACES].reshape(N, _PLACES)
-        at_rest = least[N * _PLACES :]
+        within = least[: N * len(parts)].reshape(N, len(parts))
+        at_rest = least[N * len(parts) :]
         lowest = np.min(within, axis=1)
-        np.minimum.at(lowest, points.interval[N * _PLACES :], at_rest)
+        np.minimum.at(lowest, points.interval[N * len(parts) :], at_rest)
         coarse = (lowest < -_COARSE) | inexact
         fine = (lowest < 0.0) & ~coarse
         worst = np.argmin(within, axis=1)
