@@ -40,6 +40,20 @@ legs:
 """
 
 
+# The same with a length for the rods of each tower: what deviates in it is what Klipper's model has.
+PLAIN_DELTA = (
+    LINEAR_DELTA.replace("rod: 250 mm", "rod_a: 250 mm, rod_b: 250 mm, rod_c: 250 mm")
+    .replace("  leg:\n", "  leg:\n    parameters: {rod: 250 mm}\n")
+    .partition("legs:\n")[0]
+    + "legs:\n"
+    + "".join(
+        f"  - {{repeat: leg, names: [{leg}], with: {{rod: $rod_{leg}}},\n"
+        f"     placements: [{{angle: {angle:g} deg}}]}}\n"
+        for leg, angle in zip("abc", ANGLES, strict=True)
+    )
+)
+
+
 def close_struts(base, platform, lengths, p, R):
     """Poses p (S, 3), R (S, 3, 3) at which struts between points (..., 6, 3) have lengths (..., 6)."""
     for _ in range(20):
@@ -72,7 +86,8 @@ def delta_positions(parameters, values, q):
             elbow = np.array([0.0, side, 0.0]) + vector(f"{leg}.elbow-{rod}.predecessor")
             base.append(foot + (slide + elbow) @ (tilt @ R_leg).T)
             effector.append(R_leg @ [0.035, side, 0.0] + vector(f"{leg}.wrist-{rod}.successor"))
-            lengths.append(0.25 + off[f"{leg}.wrist-{rod}.predecessor.x"])
+            length = off.get(f"{leg}.wrist-{rod}.predecessor.x", 0.0) + off.get(f"number.rod_{leg}", 0.0)
+            lengths.append(0.25 + length)
     start = np.stack([np.zeros(len(q)), np.zeros(len(q)), q.mean(axis=1) - 0.219], axis=1)
     R = np.tile(np.eye(3), (len(q), 1, 1))
     return close_struts(np.stack(base, axis=1), np.array(effector), np.array(lengths), start, R)[0]

@@ -19,7 +19,7 @@ PACKAGES = (
     *("kinematics", "dynamics", "papers", "trajectory", "simulation", "control", "identification"),
     *("elastic", "vision", "studies", "io"),
 )
-MOST_ON_TOP = 46
+MOST_ON_TOP = 47
 # Packages whose functions are physics: their arguments and results have dimensions, units and frames.
 PHYSICS = ("kinematics", "dynamics", "elastic")
 UNIT = r"\b(?:m|rad|s|kg|N|J|W|Hz|deg|SI)\b|/s|dimensionless|quat_xyzw|no unit"

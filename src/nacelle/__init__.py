@@ -9,7 +9,7 @@
 
 The names here are the ones that most programs need. The rest is in `nacelle.kinematics`, `nacelle.dynamics`,
 `nacelle.trajectory`, `nacelle.simulation`, `nacelle.identification`, `nacelle.control`, `nacelle.elastic`,
-`nacelle.vision`, `nacelle.proof`, `nacelle.papers`, `nacelle.io` and `nacelle.errors`;
+`nacelle.vision`, `nacelle.motion`, `nacelle.proof`, `nacelle.papers`, `nacelle.io` and `nacelle.errors`;
 `help(nacelle.control)` shows the way.
 
 Conventions: the robot is the first argument; `x`, `v`, `a` are pose, twist and acceleration of the platform,

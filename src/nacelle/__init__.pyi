@@ -7,6 +7,7 @@ from nacelle import (
     identification as identification,
     io as io,
     kinematics as kinematics,
+    motion as motion,
     papers as papers,
     proof as proof,
     simulation as simulation,
@@ -51,6 +52,7 @@ from nacelle.kinematics import (
 from nacelle.library import build as build, check as check, load as load, loads as loads
 from nacelle.model.payload import with_payload as with_payload
 from nacelle.model.robot import Robot as Robot
+from nacelle.motion import time_optimal as time_optimal
 from nacelle.proof.path import prove as prove
 from nacelle.report.operations import operation_count as operation_count
 from nacelle.robots import names

@@ -203,6 +203,21 @@ class UnderactuatedError(KinematicsError):
         super().__init__(message)
 
 
+class RestLimitError(KinematicsError):
+    """A limit cannot be kept on a path even at rest, so that no timing keeps it.
+
+    Attributes:
+        limit: what is limited, such as "force".
+        owner: whose limit it is: an actuator, a coordinate, a joint or a tool.
+        s: parameter along the path.
+    """
+
+    def __init__(self, message: str, limit: str, owner: str, s: float) -> None:
+        """Keep limit, owner and parameter with the message."""
+        self.limit, self.owner, self.s = limit, owner, s
+        super().__init__(message)
+
+
 class BucklingError(KinematicsError):
     """A flexible robot buckles under its load: it has no stable equilibrium near its rigid pose.
 

@@ -18,6 +18,7 @@ _PLOTS = {
     ("draw.workspace", "plot_workspace"): ("Workspace",),
     ("draw.result", "plot_run"): ("Simulation",),
     ("draw.result", "plot_forces"): ("Sizing",),
+    ("draw.result", "plot_fastest"): ("TimeOptimal",),
     ("draw.matrix", "plot_jacobian"): ("Jacobian",),
     ("draw.matrix", "plot_regressor"): ("Regressor",),
     ("draw.vibrations", "plot_poles"): ("LinearModel",),

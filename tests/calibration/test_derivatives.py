@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import nacelle
-from calibration.campaigns import Array, bench, platform_poses, zeros_at
-from nacelle.calibration.fit import System
+from calibration.campaigns import FRAME, Array, bench, platform_poses, zeros_at
+from nacelle.calibration.devices import Distance, Places, Target, Tool, Tracker
+from nacelle.calibration.fit import Campaign, System
 from nacelle.calibration.loops import Loops, states_at
-from nacelle.calibration.parameters import Geometry, Parameter, encoders_of, known_parameters
-from nacelle.calibration.poses import default_parameters, drawn_poses, opening_parameters, platform_rates
+from nacelle.calibration.parameters import AXES, Geometry, Parameter, encoders_of, known_parameters
+from nacelle.calibration.poses import (
+    default_parameters,
+    drawn_poses,
+    opening_parameters,
+    platform_rates,
+    with_loads,
+)
+from nacelle.calibration.simulated import simulate_campaign
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, rotation_quat
 from nacelle.tree.closure import closure_residual
 from nacelle.tree.spanning_tree import tree_kinematics
+from nacelle.vision.camera import Camera
 from support.random_robots import random_robot
 
 CASES = [
@@ -88,25 +99,79 @@ def test_states_of_other_geometry_are_closed(name: str) -> None:
         assert np.max(np.abs(closure_residual(machine, motion))) < 1e-12
 
 
-def test_residuals_change_by_their_derivatives() -> None:
-    """All rows of a system along each parameter, motions taken out, by central differences."""
-    made = bench(nacelle.load("fivebar"), 6)
-    campaign = made.with_tracker(made.seen, tolerance=(0.1,) * 3 + (1.0,) * 3)
-    system = System(campaign, made.parameters)
-    point = system.start()
+def check_rows(system: System) -> None:
+    """All rows along each parameter, motions taken out, by differences of the fourth order."""
+    start = system.start()
+    point = system.at(start.values + 1e-3 * system.tolerance, start.states)
     rows = system.rows(point)
     U, s, _ = np.linalg.svd(rows.A, full_matrices=False)
     U = U * (s > 1e-9 * s[:, :1])[:, None]
-    for k in range(system.count):
-        h = 1e-6
+    follow = rows.linearised.follow
+    # Some parameters, such as the axes of a ball joint, change nothing.
+    least = 1e-3 * np.max(np.abs(rows.B) * system.tolerance) / system.tolerance
+
+    def difference(k: int, h: float) -> Array:
         ends = []
         for sign in (1.0, -1.0):
             dz = np.zeros(system.count)
             dz[k] = sign * h
-            steps = rows.linearised.follow @ dz[: system.robot_count]
-            ends.append(
-                system.rows(system.at(point.values + dz, system.loops.integrate(point.states, steps))).r
-            )
-        off = (ends[0] - ends[1]) / (2.0 * h) - rows.B[:, :, k]
+            states = system.loops.integrate(point.states, follow @ dz[: system.robot_count])
+            ends.append(system.rows(system.at(point.values + dz, states)).r)
+        return (ends[0] - ends[1]) / (2.0 * h)
+
+    for k, parameter in enumerate(system.parameters):
+        # A step that changes what is read by about the same, whatever the unit.
+        h = 0.03 * parameter.tolerance
+        off = (4.0 * difference(k, h / 2) - difference(k, h)) / 3.0 - rows.B[:, :, k]
         off = off - (U @ (np.swapaxes(U, 1, 2) @ off[:, :, None]))[:, :, 0]
-        assert np.max(np.abs(off)) < 1e-8 * np.max(np.abs(rows.B)), system.parameters[k].name
+        scale = max(float(np.max(np.abs(rows.B[:, :, k]))), least[k])
+        assert np.max(np.abs(off)) < 1e-9 * scale, parameter.name
+
+
+def test_residuals_change_by_their_derivatives() -> None:
+    made = bench(nacelle.load("fivebar"), 6)
+    check_rows(System(made.with_tracker(made.seen, tolerance=(0.1,) * 3 + (0.1,) * 3), made.parameters))
+
+
+@pytest.mark.slow
+def test_residuals_of_all_devices_under_load() -> None:
+    """Poses, distances, pixels and a further encoder of a loaded Delta, by parameters of every kind."""
+    robot = nacelle.with_payload(nacelle.load("delta"), mass=5.0)
+    encoders = encoders_of(robot)
+    x = drawn_poses(robot, 4, seed=3)
+    six = (1e-3,) * 3 + (1e-2,) * 3
+    centre = x[0]
+    tool = Tool(point=np.array([0.01, 0.02, -0.03]), tolerance=1e-3)
+    camera = Camera.look_at(centre, centre + np.array([0.1, -0.2, -1.5]), size=(2048, 2048), field=0.6)
+    devices = (
+        Tracker(np.zeros((4, 6)), np.array([1e-5] * 3 + [2e-5] * 3), AXES, tolerance=six, tool=tool),
+        Distance(np.zeros((4, 1)), 1e-6, np.array([0.1, 0.2, -1.5]), (1e-3,) * 4, tool),
+        Target(np.zeros((4, 2)), 0.1, camera, six, tool),
+    )
+    chosen = [one for one in known_parameters(robot, encoders) if one.kind != "number"]
+    opening = opening_parameters(robot, chosen)
+    rng = np.random.default_rng(1)
+    some = [one for one in chosen if one.name not in opening and one.kind != "frame"]
+    frames = [one for one in chosen if one.name not in opening and one.kind == "frame"]
+    some += [frames[k] for k in rng.choice(len(frames), 20, replace=False)]
+    blank = Campaign(robot, inverse_kinematics(robot, x, limits=False).q, encoders, devices, guess=x)
+    values = np.zeros(len(some))
+    check_rows(System(with_loads(simulate_campaign(blank, some, values, rng)), some))
+
+
+@pytest.mark.slow
+def test_residuals_of_a_robot_that_sags() -> None:
+    """Every device at a hexapod that sags by centimetres and tenths of a radian, tools off the origin."""
+    made = bench(random_robot("6 UPS", 2), 5)
+    tool = Tool(1, np.array([0.1, -0.05, 0.07]), 1e-3)
+    camera = Camera.look_at(made.x[0, :3], made.x[0, :3] + np.array([0.2, 0.1, 2.0]))
+    tracker = replace(made.campaign.devices[0], tolerance=(0.1,) * 6, tool=tool, frame=FRAME)
+    labels = np.array([[0.0], [1.0], [0.0], [1.0], [np.nan]])
+    devices = (
+        tracker,
+        Distance(np.ones((5, 1)), 1e-5, np.array([0.3, 0.2, -1.0]), (1e-3,) * 4, tool),
+        Target(np.full((5, 2), 500.0), 0.1, camera, (1e-3,) * 6, tool),
+        Places(labels, 1e-5, tool, near=made.x[:2, :3], tolerance=0.01),
+    )
+    sag = np.random.default_rng(0).normal(size=(5, 6)) * ([0.03] * 3 + [0.2] * 3)
+    check_rows(System(replace(made.campaign, devices=devices, sag=sag), made.parameters))

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
+from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit_with_pairs, minimise
 from nacelle.calibration.identifiability import RANK, Identifiability, Information, identifiability
 from nacelle.calibration.parameters import Parameter, known_parameters, number_of
@@ -44,6 +45,8 @@ from nacelle.spatial.scalar import Array
 
 # Probabilities below which a sum of squares, and a cause, is beyond chance.
 _POOR, _CAUSE = 1e-4, 1e-4
+# Values that many tolerances from the description are told, and so far from it that it is none of them.
+_FAR, _TOO_FAR = 5.0, 40.0
 _WORKSPACE = 200
 # What lines of `sources` begin with that say where calibrated numbers come from.
 _CALIBRATED = "calibrated: "
@@ -347,7 +350,8 @@ def calibrate(
     outliers = *result.outliers, *((first, f"{name}, with sample {second}") for first, second, name in pairs)
     result = dataclasses.replace(result, outliers=outliers)
     causes: tuple[Cause, ...] = ()
-    findings += _outcome_findings(system, result)
+    lost = {item.name for item in campaign.devices if isinstance(item, Tracker) and item.is_lost}
+    findings += _outcome_findings(system, result, lost)
     if result.probability < _POOR:
         causes = tuple(other_causes(system, optimum))
         findings += [_poor_fit(result, causes)]
@@ -451,13 +455,21 @@ def pose_error(system: System, covariance: Array) -> PoseError:
     return PoseError(position, rotation, float(largest), tuple(positions.tolist()))
 
 
-def _outcome_findings(system: System, result: Calibration) -> list[Finding]:
+def _outcome_findings(system: System, result: Calibration, lost: set[str]) -> list[Finding]:
+    """What the values say; places of the devices that are `lost` were not expected anywhere."""
     findings = []
-    off = np.abs(result.values) / [item.tolerance for item in result.parameters]
-    far = [k for k in np.argsort(-off) if off[k] > 5.0][:4]
+    expected = [
+        item.kind != "device" or item.name.partition(".")[0] not in lost for item in result.parameters
+    ]
+    off = np.abs(result.values) / [item.tolerance for item in result.parameters] * expected
+    far = [k for k in np.argsort(-off) if off[k] > _FAR][:4]
     if far:
         named = ", ".join(f"{result.parameters[k].name} ({off[k]:.0f} tolerances)" for k in far)
-        findings.append(Finding(False, f"far from what was expected: {named}"))
+        is_error = bool(off[far[0]] > _TOO_FAR)
+        hint = (
+            ": are drives and columns in the description's order, and is it this robot?" if is_error else ""
+        )
+        findings.append(Finding(is_error, f"far from what was expected: {named}{hint}"))
     at_bound = [
         item.name
         for item, value in zip(result.parameters, result.values, strict=True)
@@ -547,7 +559,8 @@ def other_causes(system: System, optimum: Optimum) -> list[Cause]:
         size, gain = -float(rest @ r) / square, float(rest @ r) ** 2 / square
         left = max(chi_square - gain, 1e-300)
         chance = float(fdtrc(1.0, degrees, gain / left * degrees)) * len(tried)
-        if chance < _CAUSE:
+        expected = wider.tolerance[column] if column < wider.count else np.inf
+        if chance < _CAUSE and abs(size) < _TOO_FAR * expected:
             excess = max(chi_square - degrees, 1e-300)
             result.append(Cause(name, size, float(square**-0.5), unit, min(gain / excess, 1.0)))
     return sorted(result, key=lambda cause: -cause.explained)[:5]

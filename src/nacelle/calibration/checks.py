@@ -10,6 +10,7 @@ and what is left then, with the spread of the positions, tells units and columns
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import rotation_quat, rotation_vector
+from nacelle.spatial.rotation import quat_from_matrices, quat_log, rotation_quat, rotation_vector
 from nacelle.spatial.scalar import Array
 
 FEWEST = 3
@@ -37,6 +38,8 @@ _STILL = 1e-4
 _FLAT = 1e-3
 # What is left after a better reading of columns, as a part of what is left as they stand.
 _BETTER = 0.2
+# Rotations further off, rad, are none of a machine near its description.
+_TURNED = 0.2
 _UNITS = {1e3: "millimetres", 1e-3: "kilometres", 1e2: "centimetres", 1e6: "micrometres", 39.37: "inches"}
 
 
@@ -146,12 +149,16 @@ def _sees_positions(device: Tracker) -> bool:
     return {"x", "y", "z"} <= {*device.coordinates} and device.tool.body == PLATFORM
 
 
+def _nominal_bodies(campaign: Campaign) -> dict[str, Array]:
+    """Orientations "R" (S, bodies, 3, 3) and positions "p" (S, bodies, 3), m, by the description."""
+    system = System(replace(campaign, devices=(), pairs=()), ())
+    loops = Loops(campaign.robot)
+    return loops.evaluate(loops.geometry, system.start().states)
+
+
 def _nominal_points(campaign: Campaign, tool: Tool) -> Array:
     """Positions (S, 3) of the tool point by the description."""
-    system = System(replace(campaign, devices=(), pairs=()), ())
-    states = system.start().states
-    loops = Loops(campaign.robot)
-    values = loops.evaluate(loops.geometry, states)
+    values = _nominal_bodies(campaign)
     return np.asarray(values["p"][:, tool.body] + values["R"][:, tool.body] @ tool.point)
 
 
@@ -171,6 +178,15 @@ def _locate(campaign: Campaign, device: Tracker) -> Tracker:
     if np.sum(good) < FEWEST:
         raise CalibrationError(f"{device.name} has {int(np.sum(good))} positions: too few to find its frame")
     frame, _ = best_frame(points[good], measured[good])
+    spread = np.linalg.svd(points[good] - points[good].mean(axis=0), compute_uv=False)
+    vectors = device.values[good][:, [k for k, axis in enumerate(device.coordinates) if axis in AXES[3:]]]
+    finite = np.all(np.isfinite(vectors), axis=1)
+    if spread[1] < _FLAT * campaign.robot.size and vectors.shape[1] and np.sum(finite) >= FEWEST:
+        # A platform that only turns: rotations tell how the device stands.
+        R = _nominal_bodies(campaign)["R"][good, device.tool.body][finite]
+        seen = np.stack([rotation_vector(vector) for vector in vectors[finite]])
+        rotation = nearest_rotation(R @ np.swapaxes(seen, 1, 2))
+        frame = Pose(rotation, np.median(points[good] - measured[good] @ rotation.T, axis=0))
     located = replace(device, frame=frame).within(campaign.robot.size)
     if all(present) or normal is None:
         return located
@@ -178,6 +194,20 @@ def _locate(campaign: Campaign, device: Tracker) -> Tracker:
     across = np.where(np.abs(normal) < _FLAT, 0.0, np.abs(normal))
     free = np.concatenate([np.sqrt(1.0 - np.minimum(across, 1.0) ** 2), across])
     return replace(located, tolerance=tuple((np.array(located.tolerance) * free).tolist()))
+
+
+def nearest_rotation(rotations: Array) -> Array:
+    """The rotation (3, 3) nearest to all of (S, 3, 3): U V^T of their sum, outliers left out."""
+    keep = np.ones(len(rotations), dtype=bool)
+    for _ in range(4):
+        U, _, Vt = np.linalg.svd(rotations[keep].sum(axis=0))
+        R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
+        left = np.linalg.norm(rotations - R, axis=(1, 2))
+        again = left <= 4.0 * np.median(left) + 1e-12
+        if np.array_equal(again, keep):
+            break
+        keep = again
+    return np.asarray(R)
 
 
 def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
@@ -222,55 +252,45 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
     measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
     good = np.all(np.isfinite(measured), axis=1)
-    measured, points = measured[good], points[good]
-    if len(points) < FEWEST:
+    if np.sum(good) < FEWEST:
         return []
     findings = []
     spreads = [
-        np.linalg.svd(values - np.median(values, axis=0), compute_uv=False) for values in (points, measured)
+        np.linalg.svd(values - np.median(values, axis=0), compute_uv=False)
+        for values in (points[good], measured[good])
     ]
     robust = [
-        np.median(np.linalg.norm(values - np.median(values, axis=0), axis=1)) for values in (points, measured)
+        np.median(np.linalg.norm(values - np.median(values, axis=0), axis=1))
+        for values in (points[good], measured[good])
     ]
-    ratio = robust[1] / robust[0] if robust[0] > 0.0 else 1.0
-    if not 0.5 < ratio < 2.0:
-        unit = next((name for factor, name in _UNITS.items() if 0.7 < ratio / factor < 1.4), "")
-        hint = f": they are {unit}, write the unit" if unit else ": check units, and the order of columns"
-        raise CalibrationError(
-            f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves{hint}"
-        )
-    planar = plane_normal(campaign.robot) is not None
-    if spreads[0][2] < _FLAT * spreads[0][0] and not planar:
+    moves = robust[0] > _FLAT * campaign.robot.size
+    ratio = robust[1] / robust[0] if moves else 1.0
+    unit = next((name for factor, name in _UNITS.items() if 0.7 < ratio / factor < 1.4), "")
+    message = f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves"
+    if unit:
+        raise CalibrationError(f"{message}: they are {unit}, write the unit")
+    flat = spreads[0][2] < _FLAT * spreads[0][0]
+    if flat and moves and plane_normal(campaign.robot) is None:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))
-    located, as_given = best_frame(points, measured)
+    located, as_given = best_frame(points[good], measured[good])
+    better = _better_reading(campaign, device, points, measured, _Fit(as_given, flat))
+    if better:
+        raise CalibrationError(better)
+    if not 0.5 < ratio < 2.0:
+        raise CalibrationError(f"{message}: check units, and the order of columns")
     off = np.linalg.norm(located.p - device.frame.p)
     if (
-        np.isfinite(device.tolerance[0])
+        moves
+        and np.isfinite(device.tolerance[0])
         and off > 10.0 * max(device.tolerance[:3]) + 0.05 * campaign.robot.size
     ):
         findings.append(
             Finding(True, f"the frame of {device.name} lies {off:.4g} m from where its positions fit best")
         )
-    floor = 1e-4 * campaign.robot.size
-    best: tuple[float, str] = (_BETTER * as_given, "")
-    for order in itertools.permutations(range(3)):
-        for signs in itertools.product((1.0, -1.0), repeat=3):
-            if np.linalg.det(np.eye(3)[list(order)] * np.array(signs)) > 0.0:
-                continue
-            left = best_frame(points, measured[:, order] * np.array(signs))[1]
-            if left < best[0]:
-                text = ", ".join(
-                    f"{'-' if s < 0 else ''}{'xyz'[k]}" for k, s in zip(order, signs, strict=True)
-                )
-                best = left, text
-    if best[1] and as_given > floor and spreads[0][2] > _FLAT * spreads[0][0]:
-        raise CalibrationError(
-            f"columns of {device.name} are swapped or reversed: read as {best[1]} they fit "
-            f"{as_given / max(best[0], 1e-300):.0f} times better (no frame is mirrored)"
-        )
-    swapped = _swapped_drives(campaign, device, measured, as_given)
-    if swapped:
-        raise CalibrationError(swapped)
+    if "rx" in device.coordinates:
+        # A platform that only turns tells nothing of how the device stands.
+        spans = moves and spreads[0][1] > _FLAT * spreads[0][0]
+        _check_rotations(campaign, device, located.R if spans else device.frame.R)
     return findings
 
 
@@ -281,29 +301,114 @@ def plane_normal(robot: Robot) -> Array | None:
     return np.asarray(axes[2]) if s[2] < 1e-9 * s[0] else None
 
 
-def _swapped_drives(campaign: Campaign, device: Tracker, measured: Array, as_given: float) -> str:
-    """Whether two encoders are swapped, or one reversed: what fits much better; empty if nothing does."""
-    if as_given < 0.02 * campaign.robot.size:
+class _Fit(NamedTuple):
+    """How well positions fit as they stand: the median of what is left, m; whether they lie in a plane."""
+
+    left: float
+    is_flat: bool
+
+
+def _better_reading(
+    campaign: Campaign, device: Tracker, points: Array, measured: Array, as_given: _Fit
+) -> str:
+    """Which other reading of the columns fits much better than the one given; empty if none does.
+
+    Mirrored positions (columns swapped, one of them reversed), drives swapped, reversed or shifted round, and
+    the device a sample late or early. Of a symmetric robot several fit alike: then they are named.
+    """
+    good = np.all(np.isfinite(measured), axis=1)
+    trials: list[tuple[float, str]] = []
+    if as_given.left > 1e-4 * campaign.robot.size and not as_given.is_flat:
+        left = best_frame(points[good], measured[good] * [1.0, 1.0, -1.0])[1]
+        trials.append((left, f"columns of {device.name} are swapped or reversed (they are a mirror image)"))
+    if as_given.left > 0.02 * campaign.robot.size:
+        for text, readings in _other_readings(campaign):
+            try:
+                there = _nominal_points(replace(campaign, readings=readings, guess=None), device.tool)
+            except CalibrationError:
+                continue
+            trials.append((best_frame(there[good], measured[good])[1], text))
+        for shift, word in ((1, "late"), (-1, "early")):
+            later = np.roll(measured, -shift, axis=0)[max(-shift, 0) : len(measured) - max(shift, 0)]
+            there = points[max(-shift, 0) : len(measured) - max(shift, 0)]
+            both = np.all(np.isfinite(later), axis=1)
+            if np.sum(both) > FEWEST:
+                text = f"{device.name} is a sample {word} against the drives"
+                trials.append((best_frame(there[both], later[both])[1], text))
+    best = min((left for left, _ in trials), default=np.inf)
+    if best > _BETTER * as_given.left:
         return ""
-    names = [encoder.name for encoder in campaign.encoders[: len(campaign.robot.actuators)]]
-    trials = [
-        (f"{names[i]} and {names[j]} are swapped", (i, j))
-        for i, j in itertools.combinations(range(len(names)), 2)
-    ]
-    trials += [(f"{name} is reversed", (k, k)) for k, name in enumerate(names)]
-    best = (_BETTER * as_given, "")
-    good = np.all(np.isfinite(device.values[:, :3]), axis=1)
-    for text, (i, j) in trials:
+    texts = [text for left, text in sorted(trials) if left < 3.0 * best][:3]
+    better = as_given.left / max(best, 1e-300)
+    return f"{', or '.join(texts)}: read so, {device.name} fits {better:.0f} times better"
+
+
+def _other_readings(campaign: Campaign) -> Iterator[tuple[str, Array]]:
+    """Readings with drives swapped, reversed or shifted round."""
+    count = len(campaign.robot.actuators)
+    names = [encoder.name for encoder in campaign.encoders[:count]]
+
+    def in_order(order: list[int]) -> Array:
         readings = campaign.readings.copy()
-        readings[:, [i, j]] = readings[:, [j, i]] if i != j else -readings[:, [i, i]]
-        try:
-            alternative = _nominal_points(replace(campaign, readings=readings), device.tool)[good]
-        except CalibrationError:
-            continue
-        left = best_frame(alternative, measured)[1]
-        if left < best[0]:
-            best = (
-                left,
-                f"{text}: read so, {device.name} fits {as_given / max(left, 1e-300):.0f} times better",
-            )
-    return best[1]
+        readings[:, :count] = readings[:, order]
+        return readings
+
+    def with_signs(signs: Array) -> Array:
+        readings = campaign.readings.copy()
+        readings[:, :count] *= signs
+        return readings
+
+    every = list(range(count))
+    for i, j in itertools.combinations(every, 2):
+        order = [{i: j, j: i}.get(k, k) for k in every]
+        yield f"{names[i]} and {names[j]} are swapped", in_order(order)
+    for shift in range(1, count if count > 2 else 1):
+        order = every[shift:] + every[:shift]
+        yield f"the drives are shifted: {names[order[0]]} is first", in_order(order)
+    for k in every:
+        yield f"{names[k]} is reversed", with_signs(np.where(np.arange(count) == k, -1.0, 1.0))
+    yield "all drives are reversed", with_signs(np.full(count, -1.0))
+
+
+def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
+    """Refuse rotations that are not those of the platform in the device's frame (3, 3).
+
+    Raises:
+        CalibrationError: with the reading that fits much better, or with how far they are off.
+    """
+    body = device.tool.body
+    R = _nominal_bodies(campaign)["R"][:, body]
+    vectors = device.values[:, [device.coordinates.index(axis) for axis in AXES[3:]]]
+    good = np.all(np.isfinite(vectors), axis=1)
+    if np.sum(good) < FEWEST:
+        return
+    expected = frame.T @ R[good]
+
+    def off(seen: Array, with_mark: bool = False) -> tuple[float, Array]:
+        """Median angle, rad, by which rotations differ, with the best turn of the mark is found, too."""
+        rotations = np.stack([rotation_vector(vector) for vector in seen])
+        mark = np.eye(3) if not with_mark else nearest_rotation(np.swapaxes(rotations, 1, 2) @ expected)
+        angles = np.linalg.norm(
+            quat_log(quat_from_matrices(rotations @ mark @ np.swapaxes(expected, 1, 2))), axis=1
+        )
+        return float(np.median(angles)), mark
+
+    seen = vectors[good]
+    as_given, _ = off(seen)
+    if as_given < _TURNED:
+        return
+    trials = [(off(-seen)[0], "they are those of the device's frame in the platform: reverse their signs")]
+    trials += [(off(seen * np.pi / 180.0)[0], "they are degrees, write the unit")]
+    trials += [(off(seen * 180.0 / np.pi)[0], "they are radians, write the unit")]
+    for order in itertools.permutations(range(3)):
+        trials.append((off(seen[:, order])[0], f"read as {', '.join(['rx', 'ry', 'rz'][k] for k in order)}"))
+    left, text = min(trials)
+    if left > _BETTER * as_given:
+        left, mark = off(seen, with_mark=True)
+        angle = np.degrees(np.linalg.norm(quat_log(quat_from_matrices(mark[None]))[0]))
+        text = f"the mark is turned by {angle:.4g} deg on the platform: give the platform's"
+    hint = f"; {text}: {np.degrees(left):.3g} deg" if left < _BETTER * as_given else ""
+    raise CalibrationError(
+        f"rotations of {device.name} are {np.degrees(as_given):.4g} deg off the description (median); "
+        f"rx, ry, rz is the rotation vector of the platform in the device's frame{hint}"
+    )

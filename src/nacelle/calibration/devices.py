@@ -142,13 +142,38 @@ def free_columns(parameters: Sequence[Parameter], columns: Array) -> Array:
     return columns[:, :, [item.target[0] for item in parameters]]
 
 
-def tool_point(now: Linearised, tool: Tool, offset: Array, sag: Array) -> tuple[Array, Response, Array]:
-    """Positions (S, 3) of a tool point, sag included; their change, and that along the body's axes."""
-    p, response = now.point(tool.body, tool.point + offset)
-    if tool.body == PLATFORM:
-        arm = p - now.values["p"][:, PLATFORM]
-        p = p + sag[:, :3] + np.cross(sag[:, 3:], arm)
-    return p, response, now.values["R"][:, tool.body]
+class ToolPoints(NamedTuple):
+    """Tool points at samples, sag included: p = p_b + s + S R_b t, S the rotation by which the platform sags.
+
+    Attributes:
+        p: positions (S, 3), m.
+        response: their change.
+        R: orientations S R_b (S, 3, 3) of the body, along whose axes the tool point is known.
+        rotation: the change of these, as angular velocities (S, 3, ...).
+    """
+
+    p: Array
+    response: Response
+    R: Array
+    rotation: Response
+
+
+def tool_points(now: Linearised, tool: Tool, offset: Array, sag: Array) -> ToolPoints:
+    """Where a tool point is, `offset` (3,) from where it is described."""
+    R, origin = now.values["R"][:, tool.body], now.values["p"][:, tool.body]
+    arm = R @ (tool.point + offset)
+    twist = now.body(tool.body)
+    turns = np.zeros((len(R), 3, 6))
+    turns[:, :, 3:] = np.eye(3)
+    if tool.body != PLATFORM or not np.any(sag):
+        p = origin + arm
+        return ToolPoints(p, twist.transform(velocity_maps(p)), R, twist.transform(turns))
+    S = np.stack([rotation_vector(vector) for vector in sag[:, 3:]])
+    maps = velocity_maps(origin)
+    maps[:, :, 3:] -= S @ skews(arm)
+    turns[:, :, 3:] = S
+    p = origin + sag[:, :3] + (S @ arm[:, :, None])[:, :, 0]
+    return ToolPoints(p, twist.transform(maps), S @ R, twist.transform(turns))
 
 
 class _Measured(Device):
@@ -247,37 +272,35 @@ class Tracker(_Measured):
         offsets = full_values(self.parameters, values, 9)
         R_d, p_d = self.frame_at(offsets)
         tilt_vector = left_jacobian(offsets[3:6])
-        p, _, R_b = tool_point(now, self.tool, offsets[6:], sag)
-        count = len(p)
+        seen = tool_points(now, self.tool, offsets[6:], sag)
+        count, off = len(seen.p), seen.p - p_d
         residual, by_device = np.zeros((count, 6)), np.zeros((count, 6, 9))
         measured = np.full((count, 6), np.nan)
         measured[:, [AXES.index(name) for name in self.coordinates]] = self.values
-        residual[:, :3] = (p - p_d) @ R_d - measured[:, :3]
+        residual[:, :3] = off @ R_d - measured[:, :3]
         # d (R_d^T (p - p_d)) by exp(w) R_d is R_d^T ((p - p_d) x w).
         by_device[:, :3, :3] = -R_d.T
-        by_device[:, :3, 3:6] = R_d.T @ skews(p - p_d) @ tilt_vector
-        by_device[:, :3, 6:] = R_d.T @ R_b
-        maps = np.zeros((count, 6, 6))
-        maps[:, :3] = R_d.T @ velocity_maps(p)
-        maps[:, 3:, 3:] = R_d.T
+        by_device[:, :3, 3:6] = R_d.T @ skews(off) @ tilt_vector
+        by_device[:, :3, 6:] = R_d.T @ seen.R
+        maps = np.broadcast_to(R_d.T, (count, 3, 3))
+        parts = [seen.response.transform(maps)]
         if "rx" in self.coordinates:
-            sagging = sag[:, 3:] if self.tool.body == PLATFORM else np.zeros((count, 3))
-            tilt = quat_multiply(quat_exp(sagging), quat_from_matrices(R_b))
-            seen = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), tilt)
-            off = quat_multiply(seen, quat_conjugate(quat_exp(np.nan_to_num(measured[:, 3:]))))
-            residual[:, 3:] = quat_log(off)
+            tilt = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), quat_from_matrices(seen.R))
+            residual[:, 3:] = quat_log(
+                quat_multiply(tilt, quat_conjugate(quat_exp(np.nan_to_num(measured[:, 3:]))))
+            )
             by_device[:, 3:, 3:6] = -R_d.T @ tilt_vector
             # Where residuals are small their rate is the angular velocity; exactly, J^-1 of them.
             inverse = inverse_left_jacobians(residual[:, 3:])
-            maps[:, 3:] = inverse @ maps[:, 3:]
             by_device[:, 3:] = inverse @ by_device[:, 3:]
+            parts.append(seen.rotation.transform(inverse @ maps))
             residual[np.isnan(measured)] = np.nan
         keep = [AXES.index(name) for name in self.coordinates]
         weight = 1.0 / np.broadcast_to(np.asarray(self.noise, dtype=float), (len(keep),))[:, None]
-        response = now.body(self.tool.body).transform(weight * maps[:, keep])
+        by_motion, by_parameters = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
         return Rows(
             residual[:, keep] * weight[:, 0],
-            response,
+            Response(weight * by_motion[:, keep], weight * by_parameters[:, keep]),
             free_columns(self.parameters, weight * by_device[:, keep]),
         )
 
@@ -334,7 +357,7 @@ class Distance(_Measured):
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the distances, over the noise."""
         offsets = full_values(self.parameters, values, 7)
-        p, moves, R_b = tool_point(now, self.tool, offsets[4:], sag)
+        p, moves, R_b, _ = tool_points(now, self.tool, offsets[4:], sag)
         d = p - (self.point + offsets[:3])
         length = np.linalg.norm(d, axis=1, keepdims=True)
         e = (d / length)[:, None] / self.noise
@@ -390,7 +413,7 @@ class Target(_Measured):
         offsets = full_values(self.parameters, values, 9)
         pose = self.camera.pose
         R_d, p_d = rotation_vector(offsets[3:6]) @ pose.R, pose.p + offsets[:3]
-        p, moves, R_b = tool_point(now, self.tool, offsets[6:], sag)
+        p, moves, R_b, _ = tool_points(now, self.tool, offsets[6:], sag)
         rays = (p - p_d) @ R_d
         bent = self.camera.pixel_jacobian(rays) @ R_d.T / self.noise
         residual = (self.camera.pixels(rays) - self.values) / self.noise
@@ -469,7 +492,7 @@ class Places(_Measured):
         """Residuals of the visits, over the noise."""
         assert self.near is not None
         offsets = full_values(self.parameters, values, 3 * self.count + 3)
-        p, moves, R_b = tool_point(now, self.tool, offsets[-3:], sag)
+        p, moves, R_b, _ = tool_points(now, self.tool, offsets[-3:], sag)
         visited = np.isfinite(self.values[:, 0])
         index = np.where(visited, self.values[:, 0], 0.0).astype(int)
         residual = p - self.near[index] - offsets[:-3].reshape(-1, 3)[index]
@@ -511,7 +534,7 @@ class Pairs:
 
     def between(self, now: Linearised, sag: Array) -> tuple[Array, Response, Response]:
         """Residuals (N, 1), and how they change with the first and with the second sample of each pair."""
-        p, moves, _ = tool_point(now, self.tool, np.zeros(3), sag)
+        p, moves, _, _ = tool_points(now, self.tool, np.zeros(3), sag)
         first, second = self.samples.T
         d = p[second] - p[first]
         length = np.linalg.norm(d, axis=1, keepdims=True)

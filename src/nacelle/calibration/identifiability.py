@@ -28,7 +28,9 @@ from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array
 
 # Singular values below this part of the largest are no information.
-RANK = 1e-9
+RANK = 1e-13
+# A parameter with a smaller part in what nothing shows, in tolerances, is determined.
+_PART = 1e-4
 # Entries of a combination below this part of its largest are left out of its text.
 _SMALL = 1e-3
 # A change of the platform is of a kind if no more than this part of it is not, and none below this part of
@@ -69,7 +71,7 @@ class Information(NamedTuple):
     def unidentified_names(self, parameters: Sequence[Parameter]) -> tuple[str, ...]:
         """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
         null = np.linalg.norm(self.directions[self.rank :], axis=0)
-        return tuple(item.name for item, part in zip(parameters, null, strict=True) if part > 1e-6)
+        return tuple(item.name for item, part in zip(parameters, null, strict=True) if part > _PART)
 
 
 @dataclass(frozen=True, eq=False)

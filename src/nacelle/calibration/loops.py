@@ -21,6 +21,7 @@ leave.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -49,6 +50,8 @@ from nacelle.tree.spanning_tree import (
 
 # Closed below this, over the robot's size or in rad; steps that close a loop at most.
 _CLOSED, _STEPS = 1e-12, 12
+# Coordinates are reached within this, rad or m and closures as above; steps to them at most.
+_HELD, _HOLDING = 1e-9, 30
 # Singular values below this part of the largest are none; below this condition there are surely no such.
 RANK, _REGULAR = 1e-9, 1e6
 
@@ -457,6 +460,41 @@ class Loops:
             length = np.max(np.abs(step), axis=1, keepdims=True, initial=0.0)
             states = self.integrate(states, step / np.maximum(1.0, length / 0.3) * self._rate_scale)
         return states, gap
+
+    def hold(self, geometry: Array, axes: Sequence[Axis], q: Array, states: States) -> tuple[States, Array]:
+        """States (S) whose loops are closed and whose axes are at q (S, axes), and which (S,) have got there.
+
+        Newton's method over closures and coordinates at once, from states near by: of the steps that close
+        the loops to first order, -J^+ c + N m, the one that takes the axes to q.
+        """
+        robot, count = self.robot, len(q)
+        turning = [robot.joints[joint].primitives[number].is_rotation for joint, number in axes]
+        none = Effects(np.zeros((count, 6, 0)), np.zeros(0, dtype=int), np.zeros((0, 1)))
+        best = np.full(count, np.inf)
+        for _ in range(_HOLDING):
+            values = self.evaluate(geometry, states)
+            c = values["closures"] / self._row_scale
+            U, V, N = self._split(self._jacobian(values))
+            close = -(V @ (np.swapaxes(U, 1, 2) @ c[:, :, None])) * self._rate_scale[:, None]
+            now = Linearised(
+                self, values, none, N * self._rate_scale[:, None], close, np.zeros((count, 0, 1))
+            )
+            parts = [now.joint(axis, states) for axis in axes]
+            off = np.stack([value for value, _ in parts], axis=1) - q
+            off = np.where(turning, off - 2.0 * np.pi * np.round(off / (2.0 * np.pi)), off)
+            error = np.maximum(np.max(np.abs(off), axis=1), np.max(np.abs(c), axis=1, initial=0.0))
+            if not np.any((error > _CLOSED) & (error < 0.5 * best) | (error > _HELD)):
+                break
+            best = np.minimum(best, error)
+            A, ahead = (
+                np.concatenate(part, axis=1)
+                for part in zip(*(response for _, response in parts), strict=True)
+            )
+            m = -(np.linalg.pinv(A, rcond=RANK) @ (off[:, :, None] + ahead))
+            steps = (close + now.motions @ m)[:, :, 0]
+            length = np.max(np.abs(steps / self._rate_scale), axis=1, keepdims=True, initial=0.0)
+            states = self.integrate(states, steps / np.maximum(1.0, length / 0.2))
+        return states, error < _HELD
 
     def start(self, coordinates: Array, guess: Array | None = None) -> States:
         """States of the description at coordinates of the actuators (S, actuators), on the branch of a guess.

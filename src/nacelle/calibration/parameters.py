@@ -174,12 +174,12 @@ def known_parameters(robot: Robot, encoders: Sequence[Encoder] | None = None) ->
             result.append(Parameter(f"compliance.{encoder.name}", "compliance", unit, nominal, (k,)))
     for k, (j, number) in enumerate(coupling_terms(robot)):
         joint = robot.joints[j]
-        dependent, other = (robot.joints[joint.terms[i][0]] for i in (0, number))
-        units = ["rad" if item.primitives[0].is_rotation else "m" for item in (dependent, other)]
+        dependent, source = (robot.joints[joint.terms[i][0]] for i in (0, number))
+        units = ["rad" if item.primitives[0].is_rotation else "m" for item in (dependent, source)]
         if number:
             unit = "" if units[0] == units[1] else f"{units[0]}/{units[1]}"
             tolerance = RATIO * abs(joint.terms[number][1])
-            result.append(Parameter(f"ratio.{joint.name}.{other.name}", "coupling", unit, tolerance, (k,)))
+            result.append(Parameter(f"ratio.{joint.name}.{source.name}", "coupling", unit, tolerance, (k,)))
         else:
             tolerance = ZERO_ANGLE if units[0] == "rad" else ZERO_LENGTH * size
             result.append(Parameter(f"offset.{joint.name}", "coupling", units[0], tolerance, (k,)))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.calibration.calibration import covariance_of, information_of
 from nacelle.calibration.checks import best_frame, locate_devices
-from nacelle.calibration.devices import Places, Tracker, tool_point
+from nacelle.calibration.devices import Places, Tracker, tool_points
 from nacelle.calibration.fit import Campaign, Point, System, fit
 from nacelle.calibration.loops import Loops, States, states_at
-from nacelle.calibration.parameters import Encoder, Geometry, Parameter
+from nacelle.calibration.parameters import Geometry, Parameter
 from nacelle.calibration.poses import (
     blank_campaign,
     default_parameters,
@@ -25,42 +27,11 @@ from nacelle.errors import CalibrationError
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
+from nacelle.spatial.rotation import quat_from_matrices, quat_log, rotation_quat
 from nacelle.spatial.scalar import Array
 
-# Steps to a state; poses of the workspace.
+# Steps to a place; poses of the workspace.
 _STEPS, _WORKSPACE = 30, 100
-
-
-class Machine(NamedTuple):
-    """A machine that deviates from its description: parameters, and their values (P,)."""
-
-    parameters: Sequence[Parameter]
-    values: Array
-
-
-def held_states(
-    loops: Loops, geometry: Array, encoders: Sequence[Encoder], q: Array, states: States
-) -> tuple[States, Array]:
-    """States (S) of a machine whose axes with encoders are at coordinates q (S, encoders), rad or m.
-
-    Newton's method over closures and coordinates, from states near by; and which samples (S,) have got there.
-    """
-    none = np.zeros((12 * len(loops.robot.joints), 0))
-    turning = [loops.robot.joints[item.axis[0]].primitives[item.axis[1]].is_rotation for item in encoders]
-    for _ in range(_STEPS):
-        states, gap = loops.close(geometry, states)
-        now = loops.linearise(geometry, states, none)
-        parts = [now.joint(item.axis, states) for item in encoders]
-        off = np.stack([value for value, _ in parts], axis=1) - q
-        off = np.where(turning, off - 2.0 * np.pi * np.round(off / (2.0 * np.pi)), off)
-        error = np.maximum(np.max(np.abs(off), axis=1), gap)
-        if np.max(error) < 1e-12:
-            break
-        A = np.concatenate([response.by_motion for _, response in parts], axis=1)
-        m = -(np.linalg.pinv(A, rcond=1e-9) @ off[:, :, None])
-        length = np.max(np.abs(m), axis=(1, 2), keepdims=True, initial=1e-300)
-        states = loops.integrate(states, (now.motions @ (m * np.minimum(1.0, 0.2 / length)))[:, :, 0])
-    return states, error < 1e-9
 
 
 def simulate_campaign(
@@ -79,7 +50,6 @@ def simulate_campaign(
         CalibrationError: if it reaches less than half of the poses.
     """
     robot, x = campaign.robot, np.asarray(campaign.guess)
-    inverse = inverse_kinematics(robot, x, limits=False)
     system = System(
         with_loads(campaign, parameters),
         [item for item in parameters if item.kind not in ("device", "place")],
@@ -89,7 +59,8 @@ def simulate_campaign(
     q, _ = system.geometry.coordinates(campaign.readings, z[: system.robot_count])
     drives = campaign.encoders[: len(robot.actuators)]
     geometry = system.geometry.vector(z[: system.robot_count])
-    states, reached = held_states(system.loops, geometry, drives, q[:, : len(drives)], states_at(inverse))
+    start = states_at(inverse_kinematics(robot, x, limits=False))
+    states, reached = system.loops.hold(geometry, [item.axis for item in drives], q[:, : len(drives)], start)
     for device in campaign.devices:
         if isinstance(device, Places):
             offset = np.array([by_name.get(f"{device.name}.tool.{axis}", 0.0) for axis in "xyz"])
@@ -116,7 +87,7 @@ def _visit(
     for _ in range(_STEPS):
         states, gap = system.loops.close(geometry, states)
         now = system.loops.linearise(geometry, states, none)
-        p, response, _ = tool_point(now, device.tool, np.zeros(3), system.sag)
+        p, response, _, _ = tool_points(now, device.tool, np.zeros(3), system.sag)
         if goals is None:
             first = {int(k): int(s) for s, k in zip(visits[::-1], index[::-1], strict=True)}
             goals = p[[first[int(k)] for k in index]] + device.noise * rng.normal(size=(len(visits), 3))
@@ -159,37 +130,61 @@ def measured_campaign(system: System, point: Point, rng: np.random.Generator) ->
 # ---- a simulation: many machines, and how well they would be calibrated
 
 
+class PoseErrors(NamedTuple):
+    """Root mean squares over the workspace of how far a pose is from the true one: m, rad."""
+
+    position: float
+    rotation: float
+
+
 @dataclass(frozen=True, eq=False)
 class SimulatedCalibrations:
     """How well machines within their tolerances would be calibrated.
 
     Attributes:
         robot: the description.
-        before: root mean square error of the position over the workspace, each machine as described, m.
+        before: error of the position over the workspace, rms, each machine as described, m.
         after: as calibrated, m.
+        rotation_before: of the orientation, rad.
+        rotation_after: as calibrated, rad.
         coverage: of the 95 % intervals, over all machines and parameters that the data show.
         chi: root mean square of the whitened residuals, machine by machine.
+        unidentified: names of the parameters in combinations that nothing shows, machine by machine.
         failed: machines whose calibration failed, with the reason.
     """
 
     robot: Robot
     before: Array
     after: Array
+    rotation_before: Array
+    rotation_after: Array
     coverage: float
     chi: Array
+    unidentified: tuple[tuple[str, ...], ...]
     failed: tuple[str, ...]
 
     def table(self) -> str:
         """As text."""
         lines = [
-            f"{len(self.after)} machines of {self.robot.name}: error of the position, rms over the workspace",
-            *(
-                f"  {name:<14} median {1e3 * np.median(error):.4g} mm, largest {1e3 * np.max(error):.4g} mm"
-                for name, error in (("as described", self.before), ("as calibrated", self.after))
-            ),
+            f"{len(self.after)} machines of {self.robot.name}: error of the pose, rms over the workspace"
+        ]
+        for name, position, rotation in (
+            ("as described", self.before, self.rotation_before),
+            ("as calibrated", self.after, self.rotation_after),
+        ):
+            text = f"  {name:<14} median {1e3 * np.median(position):.4g} mm"
+            text += f", largest {1e3 * np.max(position):.4g} mm"
+            if self.robot.platform_nv == 6:
+                median, largest = np.degrees(np.median(rotation)), np.degrees(np.max(rotation))
+                text += f"; median {median:.4g} deg, largest {largest:.4g} deg"
+            lines.append(text)
+        lines += [
             f"95 % intervals hold {100.0 * self.coverage:.1f} % of the parameters",
             f"residuals {np.median(self.chi):.3f} times the noise (median)",
         ]
+        for names, count in Counter(self.unidentified).most_common(3):
+            what = ", ".join(names) if names else "nothing"
+            lines.append(f"not identified in {count} machines: {what}")
         return "\n".join([*lines, *(f"failed: {reason}" for reason in self.failed)])
 
     def to_dict(self) -> dict[str, Any]:
@@ -198,8 +193,11 @@ class SimulatedCalibrations:
             "robot": self.robot.name,
             "before": self.before.tolist(),
             "after": self.after.tolist(),
+            "rotation before": self.rotation_before.tolist(),
+            "rotation after": self.rotation_after.tolist(),
             "coverage": self.coverage,
             "chi": self.chi.tolist(),
+            "not identified": [list(names) for names in self.unidentified],
             "failed": list(self.failed),
         }
 
@@ -234,11 +232,14 @@ def simulate_calibrations(
         else device
         for device, original in zip(blank.devices, campaign.devices, strict=True)
     ]
-    on_machines = replace(blank, devices=tuple(devices))
+    on_machines = with_loads(replace(blank, devices=tuple(devices)), (*estimated, *hidden))
     everything = (*estimated, *hidden, *on_machines.device_parameters)
     tolerance = np.array([item.tolerance for item in everything])
-    at = drawn_poses(robot, _WORKSPACE, seed=4)
-    before, after, chi, failed = [], [], [], []
+    count, true_count = len(estimated), len(estimated) + len(hidden)
+    workspace = Workspace(campaign, drawn_poses(robot, _WORKSPACE, seed=4), everything[:true_count])
+    nominal = workspace.poses(np.zeros(true_count))
+    errors: list[tuple[PoseErrors, PoseErrors]] = []
+    chi, unidentified, failed = [], [], []
     hits = total = 0
     for machine in range(machines):
         rng = np.random.default_rng([seed, machine])
@@ -255,47 +256,81 @@ def simulate_calibrations(
         except CalibrationError as error:
             failed.append(f"machine {machine}: {error}")
             continue
-        truth = values[: len(estimated)]
-        solution = optimum.point.values[: len(estimated)]
-        true = Machine((*estimated, *hidden), values[: len(estimated) + len(hidden)])
-        before.append(position_error(system, at, true, np.zeros(len(estimated))))
-        after.append(position_error(system, at, true, solution))
-        chi.append(
-            float(np.sqrt(np.sum(optimum.reduced.r**2) / max(optimum.reduced.degrees - system.count, 1)))
-        )
-        J = optimum.reduced.J * system.tolerance
-        deviations = np.sqrt(np.diagonal(np.linalg.inv(J.T @ J + np.eye(system.count))))[: len(estimated)]
-        visible = deviations < 0.5
-        off = np.abs(solution - truth) / (deviations * system.tolerance[: len(estimated)])
+        solution = optimum.point.values[:count]
+        true = workspace.poses(values[:true_count])
+        calibrated = workspace.poses(np.concatenate([solution, np.zeros(len(hidden))]))
+        errors.append((workspace.errors(true, nominal), workspace.errors(true, calibrated)))
+        degrees = max(optimum.reduced.degrees - system.count, 1)
+        chi.append(float(np.sqrt(np.sum(optimum.reduced.r**2) / degrees)))
+        results = [item for item in system.parameters if item.kind != "place"]
+        unidentified.append(information_of(system, optimum).unidentified_names(results))
+        deviations = np.sqrt(np.diagonal(covariance_of(system, optimum)))[:count]
+        visible = deviations < 0.5 * tolerance[:count]
+        off = np.abs(solution - values[:count]) / deviations
         hits, total = hits + int(np.sum(off[visible] < 1.959964)), total + int(np.sum(visible))
-    if not after:
+    if not errors:
         raise CalibrationError(f"{robot.name}: no machine could be calibrated; the first: {failed[0]}")
     coverage = hits / total if total else float("nan")
+    table = np.array(errors)
     return SimulatedCalibrations(
-        robot, np.array(before), np.array(after), coverage, np.array(chi), tuple(failed)
+        robot,
+        table[:, 0, 0],
+        table[:, 1, 0],
+        table[:, 0, 1],
+        table[:, 1, 1],
+        coverage,
+        np.array(chi),
+        tuple(unidentified),
+        tuple(failed),
     )
 
 
-def position_error(system: System, x: Array, machine: Machine, believed: Array) -> float:
-    """Root mean square distance, m, of where a machine is from where the model with `believed` values says.
+class HeldPoses(NamedTuple):
+    """Where a platform is: orientations (S, 3, 3), positions (S, 3), m, and which poses are reached (S,)."""
 
-    Both at the same readings of the encoders, those of poses x (S, nx) of the description; where no device
-    knows its place in the base, in the base that fits best.
+    R: Array
+    p: Array
+    reached: Array
+
+
+class Workspace:
+    """Poses at the same readings of the encoders, those of poses of the description, of many machines.
+
+    Where no device knows its place in the base, they are compared in the base that fits best.
     """
-    robot, drives = system.campaign.robot, system.campaign.encoders[: len(system.campaign.robot.actuators)]
-    inverse = inverse_kinematics(robot, x, limits=False)
-    forces, pulls = loads_if_needed(robot, x, machine.parameters)
-    positions = []
-    reached = np.ones(len(x), dtype=bool)
-    for parameters, values in (machine, (system.geometry.parameters, believed)):
-        geometry = Geometry(robot, tuple(parameters), tuple(drives), forces, pulls)
-        q, _ = geometry.coordinates(inverse.q, values)
-        vector = geometry.vector(values)
-        states, good = held_states(system.loops, vector, drives, q, states_at(inverse))
-        reached &= good
-        positions.append(states.platform[:, :3])
-    first, second = (p[reached] for p in positions)
-    if not is_placed(system.campaign):
-        frame, _ = best_frame(first, second)
-        first = (first - frame.p) @ frame.R
-    return float(np.sqrt(np.mean(np.sum((first - second) ** 2, axis=1))))
+
+    def __init__(self, campaign: Campaign, x: Array, parameters: Sequence[Parameter]) -> None:
+        """Prepare for machines that deviate in some parameters; x (S, nx)."""
+        robot = campaign.robot
+        inverse = inverse_kinematics(robot, x, limits=False)
+        forces, pulls = loads_if_needed(robot, x, parameters)
+        self._drives = campaign.encoders[: len(robot.actuators)]
+        self._geometry = Geometry(robot, tuple(parameters), tuple(self._drives), forces, pulls)
+        self._loops, self._start, self._readings = Loops(robot), states_at(inverse), inverse.q
+        self._is_placed = is_placed(campaign)
+
+    def poses(self, values: Array) -> HeldPoses:
+        """Of a machine with deviations (P,)."""
+        q, _ = self._geometry.coordinates(self._readings, values)
+        axes = [item.axis for item in self._drives]
+        states, reached = self._loops.hold(self._geometry.vector(values), axes, q, self._start)
+        count = len(q)
+        R = (
+            np.stack([rotation_quat(quat) for quat in states.platform[:, 3:]])
+            if self._loops.robot.platform_nv == 6
+            else np.broadcast_to(np.eye(3), (count, 3, 3))
+        )
+        return HeldPoses(R, states.platform[:, :3], reached)
+
+    def errors(self, true: HeldPoses, believed: HeldPoses) -> PoseErrors:
+        """How far believed poses are from the true ones."""
+        good = true.reached & believed.reached
+        R, p = believed.R[good], believed.p[good]
+        if not self._is_placed:
+            frame, _ = best_frame(true.p[good], p)
+            R, p = frame.R @ R, p @ frame.R.T + frame.p
+        angles = quat_log(quat_from_matrices(R @ np.swapaxes(true.R[good], 1, 2)))
+        position, rotation = (
+            float(np.sqrt(np.mean(np.sum(off**2, axis=1)))) for off in (p - true.p[good], angles)
+        )
+        return PoseErrors(position, rotation)

@@ -84,6 +84,9 @@ Forces and vibrations
   dynamics dynamics.dynamics
     Inverse dynamics along a motion: actuator force, speed and power, compared with the limits.
     $ nacelle dynamics delta --trajectory circle --radius 100mm --duration 1
+  fast motion
+    The fastest motion along a path within the limits of the drives, and which limit to raise.
+    $ nacelle fast delta --path 25-305-25 --reserve 0.05 --csv fast.csv
   reactions dynamics.dynamics
     Joint reactions along a motion: peak radial and axial forces and moments, to size bearings.
     $ nacelle reactions delta --trajectory circle --radius 100mm

@@ -1,4 +1,5 @@
 from nacelle.trajectory.sampling import sample_trajectory as sample_trajectory
+from nacelle.trajectory.along_path import AlongPath as AlongPath, Path as Path
 from nacelle.trajectory.base import (
     Chain as Chain,
     Reversed as Reversed,
@@ -9,6 +10,12 @@ from nacelle.trajectory.base import (
 from nacelle.trajectory.bspline import BSpline as BSpline
 from nacelle.trajectory.paths import Circle as Circle, Fourier as Fourier, Line as Line
 from nacelle.trajectory.polyline import Polyline as Polyline
+from nacelle.trajectory.rounded import RoundedLines as RoundedLines, pick_and_place as pick_and_place
+from nacelle.trajectory.shaping import (
+    Retimed as Retimed,
+    ShapedTiming as ShapedTiming,
+    SplineTiming as SplineTiming,
+)
 from nacelle.trajectory.timing import (
     BangBang as BangBang,
     Cubic as Cubic,

@@ -430,6 +430,11 @@ class Reversed(Trajectory):
         end = trajectory.duration
         super().__init__(trajectory.motion, end, np.unique(np.clip(end - trajectory.knots, 0.0, end)))
 
+    @property
+    def forward(self) -> Trajectory:
+        """The trajectory that runs backwards here."""
+        return self._forward
+
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
         x, v, a = self._forward.inside(self.duration - t)

@@ -5,7 +5,9 @@ A timing law s(t) from 0 to 1 (`timing`) says how far along its way a line or a 
 
 from __future__ import annotations
 
+import copy
 import math
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,6 +75,13 @@ class Line(Trajectory):
         )
         self._law = read_timing(timing, duration, *limits)
         super().__init__(layout.motion, self._law.duration, self._law.knots)
+
+    def with_timing(self, law: Timing) -> Self:
+        """The same line with another timing law."""
+        line = copy.copy(self)
+        line._law = law
+        Trajectory.__init__(line, self.motion, law.duration, law.knots)
+        return line
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
@@ -160,9 +169,18 @@ class Circle(Trajectory):
             None if speed is None else read_positive(speed, "the speed") / length,
             None if acceleration is None else read_positive(acceleration, "the acceleration") / length,
         )
-        turning = np.linspace(0.0, self._law.duration, max(2, math.ceil(4 * abs(turns)) + 1))
-        knots = np.unique(np.concatenate([self._law.knots, turning]))
-        super().__init__(layout.motion, self._law.duration, knots)
+        super().__init__(layout.motion, self._law.duration, self._knots_of(self._law))
+
+    def _knots_of(self, law: Timing) -> Array:
+        count = max(2, math.ceil(4 * abs(self._angle) / (2.0 * math.pi)) + 1)
+        return np.unique(np.concatenate([law.knots, np.linspace(0.0, law.duration, count)]))
+
+    def with_timing(self, law: Timing) -> Self:
+        """The same circle with another timing law."""
+        circle = copy.copy(self)
+        circle._law = law
+        Trajectory.__init__(circle, self.motion, law.duration, self._knots_of(law))
+        return circle
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""

@@ -66,6 +66,11 @@ class TimeScaled(Trajectory):
         """How many times slower it is."""
         return self._factor
 
+    @property
+    def unscaled(self) -> Trajectory:
+        """The trajectory at its own speed."""
+        return self._inner
+
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
         k = self._factor

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Self
+
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.tools import ToolTarget
 from nacelle.model.robot import Robot
@@ -40,6 +43,18 @@ class ToolTrajectory(Trajectory):
         self._target = target
         self._inner = trajectory
         super().__init__(robot.motion, trajectory.duration, trajectory.knots)
+
+    @property
+    def inner(self) -> Trajectory:
+        """The trajectory of the tool."""
+        return self._inner
+
+    def with_trajectory(self, trajectory: Trajectory) -> Self:
+        """The same tool along another trajectory of the same motion."""
+        result = copy.copy(self)
+        result._inner = trajectory
+        Trajectory.__init__(result, self.motion, trajectory.duration, trajectory.knots)
+        return result
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]; NaN where the tool cannot be."""

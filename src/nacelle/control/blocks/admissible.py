@@ -172,19 +172,20 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     return KinematicState(np.asarray(at["q"]), J, checks)
 
 
-def parallel_singularity_margin(robot: Robot, J: Array, side: Array) -> Scalar:
-    """A number that is positive where no parallel singularity is near: (p - NEAR_MARGIN) prod_i |J_i|^2.
+def parallel_singularity_margin(robot: Robot, J: Array, side: Array, least: Scalar = NEAR_MARGIN) -> Scalar:
+    """A number that is positive where no parallel singularity is near: (p - least) prod_i |J_i|^2.
 
     Args:
         robot: the robot.
         J: actuators' Jacobian (actuators, n).
         side: sign of its determinant where the controller started (1,); empty for redundant drives.
+        least: what p is compared with.
     """
     J = _in_one_unit(robot, J)
     if not len(side):
-        return column_independence(J, np.ones(robot.motion.n)) - NEAR_MARGIN
+        return column_independence(J, np.ones(robot.motion.n)) - least
     d = determinant(J)
-    bound: Scalar = NEAR_MARGIN
+    bound: Scalar = least
     for row in J:
         bound = bound * dot(row, row)
     return side[0] * (d * absolute(d)) - bound

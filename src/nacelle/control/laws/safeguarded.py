@@ -3,14 +3,18 @@
 A stop (`nacelle.control.blocks.admissible`) leaves
 
     zero     no force: drives off, brakes hold
-    hold     s g(x) - D q'
+    hold     s (g(x) - w M_a(x) q')
     brake    the same until nothing has moved for `patience` samples, then no force
 
 g (actuators,) are the forces of the model that hold the platform's pose x against gravity and springs, N or
-N m, q' (actuators,) the filtered rates of the readings, rad/s or m/s, and D a diagonal of N s/m or N m s/rad.
-The factor s = 1 / max(1, max_i |g_i| / limit_i) keeps g within the limits of the drives and its direction:
-next to a singularity no drive is asked for more. Each force is cut at its limit after that, and since |s g_i|
-is within it the damping of no drive does positive work.
+N m, q' (actuators,) the filtered rates of the readings, rad/s or m/s, and M_a = J^+T M J^+ the mass matrix at
+the actuators: all motions of the platform, heavy and light, decay at the rate w, 1/s. The factor
+s = 1 / max(1, max_i |force_i| / limit_i) keeps the force within the limits of the drives and its direction:
+it brakes with all that the drives have, and next to a singularity no drive is asked for more.
+
+M_a couples the drives. So where the pose is not known, as readings are missing, wild or stuck, each brakes by
+its own rate: s g(x) - D q', D a diagonal of N s/m or N m s/rad, cut at the limits. As |s g_i| is within them,
+the damping of no drive does positive work.
 
 The pose is followed by one of Newton's steps in a sample, x + J^+ (q - q(x)), from the desired pose while the
 controller runs and from itself after a stop. It is kept where a reading is missing or wild, and where the
@@ -27,6 +31,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,10 +44,12 @@ from nacelle.control.blocks.admissible import (
     conditioning,
     described_speeds,
     first_failure,
+    parallel_singularity_margin,
 )
 from nacelle.control.blocks.desired import desired_rates, model_force, solve_passive_coordinates
 from nacelle.control.blocks.pose import displace_pose, twist_from_rates
 from nacelle.control.blocks.signals import (
+    UNLIMITED,
     StopReason,
     coordinate_difference,
     finite_force,
@@ -75,10 +82,14 @@ WILD_READINGS = {
 # Damping of a stop over the sample time and the delay: the crossover of the lightest motion, and the filter's
 # bandwidth over the damping's.
 _CROSSOVER, _FILTER_RATIO = 0.2, 10.0
+# Accelerations of drives that are believed, over those that their forces give to the lightest motion.
+_FASTEST = 3.0
 # Rates at rest: over the described speed, without one in rad/s or m/s, and in counts of encoders a sample.
 _REST_SPEED, _REST_RATE, _REST_COUNTS = 0.005, 0.02, 2.0
 # How far the desired motion is looked ahead, s; and how near what stands still must be, over what moves.
 _AHEAD, _STILL = 0.05, 0.1
+# Samples since a reading where there was none: any may be the first.
+_UNREAD = 1e9
 # Steps of Newton's iteration that close the loops at the pose of a stop.
 _CLOSING_STEPS = 2
 
@@ -172,9 +183,13 @@ class Safeguarded(ControlLaw):
     def memory(self, robot: Robot) -> VectorLayout:
         """That of the law, last readings, and what a stop begins with."""
         m, mechanism = len(robot.actuators), mechanism_of(robot)
-        parts = {"reading": m} if self._halts or self.guards.on_glitch == "bridge" else {}
+        parts: dict[str, int] = {}
+        if self.guards != Safeguards(singularity=self.guards.singularity):
+            parts |= {"reading": m, "age": m}
         if self._halts:
             parts |= {
+                "latest": m,
+                "leapt": 1,
                 "halt_pose": mechanism.layout.nx,
                 "halt_unknowns": mechanism.unknown_count,
                 "halt_rate": m,
@@ -183,14 +198,18 @@ class Safeguarded(ControlLaw):
             parts["rest"] = 1
         if self.guards.singularity:
             parts["conditioning"] = 1
-        if self.guards.following is not None:
-            parts |= {"reading": m, "unseen": m}
+        if self._halts and self.guards.following is not None:
+            parts["stuck"] = m
         return VectorLayout(**self.law.memory(robot).sizes, **parts)
 
     def gains(self, robot: Robot) -> VectorLayout:
         """Those of the law, then damping of a stop, its filter, and rates at rest."""
         m = len(robot.actuators)
-        parts = {"halt_damping": m, "halt_smoothing": 1, "halt_decay": 1} if self._halts else {}
+        parts = (
+            {"halt_brake": 1, "halt_damping": m, "halt_smoothing": 1, "halt_slew": m, "halt_decay": 1}
+            if self._halts
+            else {}
+        )
         if self.guards.on_stop == "brake":
             parts["rest_rate"] = m
         if self.guards.singularity:
@@ -209,11 +228,14 @@ class Safeguarded(ControlLaw):
         """The memory of the law, and the pose."""
         parts = {
             "reading": np.asarray(actuator_positions(robot, x, y)["q"]),
+            "age": _UNREAD,
+            "latest": MISSING,
+            "leapt": 0.0,
             "halt_pose": x,
             "halt_unknowns": y,
             "halt_rate": 0.0,
             "rest": 0.0,
-            "unseen": 0.0,
+            "stuck": 0.0,
         }
         if self.guards.singularity:
             parts["conditioning"] = pack(
@@ -224,16 +246,20 @@ class Safeguarded(ControlLaw):
         }
 
     def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
-        """Gains of the law; a stop damps at w = 2 pi bandwidth, slower where sampling allows no more."""
+        """Gains of the law; a stop brakes at w = 2 pi bandwidth, slower where sampling allows no more."""
         period, light = tuning.period, max(1.0, tuning.masses.lightest)
-        w = min(2.0 * math.pi * tuning.bandwidth, _CROSSOVER / ((period + tuning.delay) * light))
-        smoothing = 1.0 - math.exp(-_FILTER_RATIO * w * period)
+        fastest = _CROSSOVER / (period + tuning.delay)
+        brake, w = (min(2.0 * math.pi * tuning.bandwidth, rate) for rate in (fastest, fastest / light))
+        smoothing = 1.0 - math.exp(-_FILTER_RATIO * brake * period)
+        limits = np.minimum(tuning.limits, UNLIMITED)
         counts = tuning.resolution * smoothing / period
         speeds = described_speeds(robot)
         rest = [_REST_SPEED * speeds[i] if i in speeds else _REST_RATE for i in range(len(counts))]
         parts = {
+            "halt_brake": brake,
             "halt_damping": w * tuning.masses.held,
             "halt_smoothing": smoothing,
+            "halt_slew": _FASTEST * period * light * limits / tuning.masses.held,
             "halt_decay": 1.0 - math.exp(-w * period),
             "rest_rate": np.maximum(rest, _REST_COUNTS * counts),
             "singularity": self.guards.singularity,
@@ -254,9 +280,7 @@ class Safeguarded(ControlLaw):
         """The readings, of which wild ones are missing if they are bridged."""
         if self.guards.on_glitch != "bridge":
             return q
-        # As long as nothing has been read there is nothing to be far from.
-        samples = where(z["started"][0], z["missed"][0] + 1.0, 1e9)
-        tame = _tame_signs(robot, z, q, k["period"][0] * samples)
+        tame = _compare_readings(robot, z, q, k).tame
         return pack([where(sign, value, MISSING) for sign, value in zip(tame, q, strict=True)])
 
     def further_checks(
@@ -271,14 +295,18 @@ class Safeguarded(ControlLaw):
             numbers = _following_margins(robot, z, sample)
             checks += [(StopReason.MEASURED_TOO_FAR, number) for number in numbers]
         if self.guards.singularity:
-            # Both are squares.
+            # The determinant counts by its square, and by its sign: what is looked at may lie beyond.
             least = k["singularity"][0] * k["singularity"][0] * z["conditioning"][0]
             y = solve_passive_coordinates(robot, z["y_d"], x)
-            coming = displace_pose(robot, x, y, k["ahead"][0] * v)
-            for pose, start in ((x, z["y_d"]), (coming, y)):
-                at = inverse_jacobian(robot, pose, solve_passive_coordinates(robot, start, pose))
-                number = conditioning(robot, np.asarray(at["J"])) - least
-                checks.append((StopReason.DESIRED_SINGULAR, number))
+            J = np.asarray(inverse_jacobian(robot, x, y)["J"])
+            rows = [J]
+            # Ahead by the twist that is desired, and by that of the machine: the first may not be true.
+            for twist in (v, twist_from_rates(J, z["halt_rate"])) if self._halts else (v,):
+                pose = displace_pose(robot, x, y, k["ahead"][0] * twist)
+                coming = solve_passive_coordinates(robot, y, pose)
+                rows.append(np.asarray(inverse_jacobian(robot, pose, coming)["J"]))
+            numbers = [parallel_singularity_margin(robot, at, z["side"], least) for at in rows]
+            checks += [(StopReason.DESIRED_SINGULAR, number) for number in numbers]
         return checks
 
     def after_release(
@@ -286,51 +314,56 @@ class Safeguarded(ControlLaw):
     ) -> ControlStep:
         """The same while the controller runs; after a stop the forces of the choice."""
         memory, stopped = dict(step.memory), step.memory["stopped"][0]
-        memory |= {name: z[name] for name in ("conditioning", "unseen") if name in z}
-        if "reading" in z:
-            # A stop counts from reading to reading, so that a jump is wild for one sample.
-            memory["reading"] = pack(
-                [
-                    where(
-                        presence_sign(counted),
-                        counted,
-                        where(presence_sign(raw), where(stopped, raw, last), last),
-                    )
-                    for counted, raw, last in zip(sample.screened, sample.q, z["reading"], strict=True)
-                ]
-            )
+        memory |= {name: z[name] for name in ("conditioning", "stuck") if name in z}
+        if "reading" not in z:
+            return step._replace(memory=memory)
+        k, counts = sample.k, [presence_sign(value) for value in sample.screened]
+        tame, rates, leapt = _compare_readings(robot, z, sample.q, k, stopped)
+        counts = [where(stopped, after, now) for after, now in zip(tame, counts, strict=True)]
+        memory["reading"] = pack(
+            [where(sign, *pair) for sign, *pair in zip(counts, sample.q, z["reading"], strict=True)]
+        )
+        memory["age"] = pack(
+            [where(sign, 0.0, age + 1.0) for sign, age in zip(counts, z["age"], strict=True)]
+        )
         if not self._halts:
             return step._replace(memory=memory)
-        k, T = sample.k, sample.k["period"][0]
-        tame = _tame_signs(robot, z, sample.q, T)
+        memory["leapt"] = pack([where(stopped, maximum(z["leapt"][0], leapt), 0.0)])
+        memory["latest"] = pack([where(presence_sign(value), value, MISSING) for value in sample.q])
         going_on = z["halt_rate"]
         if self.guards.following is not None:
-            # A drive that was too far is not trusted: it went on as desired, as far as is known.
-            too_far = where(stopped - StopReason.MEASURED_TOO_FAR + 0.5, 1.0, -1.0)
-            first, margins = where(z["stopped"][0], -1.0, too_far), _following_margins(robot, z, sample)
-            flags = [where(number, 0.0, 1.0) for number in margins]
-            unseen = [
-                where(stopped, where(first, now, before), 0.0)
-                for now, before in zip(flags, z["unseen"], strict=True)
+            # A drive that was too far and has stood still since is stuck: it went on as desired.
+            first = where(absolute(stopped - StopReason.MEASURED_TOO_FAR) - 0.5, -1.0, 1.0 - z["stopped"][0])
+            stuck = [
+                where(
+                    where(absolute(value - last), -1.0, stopped),
+                    where(first, where(margin, 0.0, 1.0), before),
+                    0.0,
+                )
+                for value, last, margin, before in zip(
+                    *(sample.q, z["reading"], _following_margins(robot, z, sample), z["stuck"]), strict=True
+                )
             ]
-            memory["unseen"] = pack(unseen)
-            tame = [where(flag, -1.0, sign) for flag, sign in zip(unseen, tame, strict=True)]
+            memory["stuck"] = pack(stuck)
+            tame = [where(flag, -1.0, sign) for flag, sign in zip(stuck, tame, strict=True)]
             desired = desired_rates(robot, memory["y_d"], sample.motion)
-            begins = [minimum(first, where(flag, 1.0, -1.0)) for flag in unseen]
             going_on = pack(
-                [where(b, goal, rate) for b, goal, rate in zip(begins, desired, going_on, strict=True)]
+                [
+                    where(minimum(first, flag), goal, rate)
+                    for flag, goal, rate in zip(stuck, desired, going_on, strict=True)
+                ]
             )
-        change = coordinate_difference(robot, sample.q, z["reading"])
         # The rate of a drive that is not seen goes on, and after a stop dies out as that of a damped mass.
         unseen = where(stopped, 1.0 - k["halt_decay"][0], 1.0)
+        change = limit_forces(k["halt_smoothing"][0] * (pack(rates) - going_on), k["halt_slew"])
         rate = pack(
             [
-                where(sign, last + k["halt_smoothing"][0] * (divide(off, T) - last), unseen * last)
-                for last, sign, off in zip(going_on, tame, change, strict=True)
+                where(sign, last + step, unseen * last)
+                for last, sign, step in zip(going_on, tame, change, strict=True)
             ]
         )
-        x, y = _follow_pose(robot, z, sample, memory, tame)
-        force = _halting_force(robot, x, y, rate, k)
+        x, y, followed = _follow_pose(robot, z, sample, memory, tame)
+        force = _halting_force(robot, x, y, rate, k, followed)
         # A controller that has not started has no pose to hold.
         halting = where(stopped - StopReason.NOT_STARTED - 0.5, 1.0, -1.0)
         if self.guards.on_stop == "brake":
@@ -351,14 +384,52 @@ class Safeguarded(ControlLaw):
         return step._replace(tau=select(stopped, halted, step.tau), memory=memory)
 
 
-def _tame_signs(robot: Robot, z: dict[str, Array], q: Array, time: Scalar) -> list[Scalar]:
-    """1 for every reading (actuators,) that is there and not wild within a time (s), else -1."""
-    signs, speeds = [presence_sign(value) for value in q], described_speeds(robot)
-    change = coordinate_difference(robot, q, z["reading"])
-    for i, speed in speeds.items():
-        slack = (MEASURED_TOLERANCE.speed * speed) * time - absolute(change[i])
-        signs[i] = where(slack, signs[i], -1.0)
-    return signs
+class _Compared(NamedTuple):
+    """What readings say of the drives.
+
+    Attributes:
+        tame: 1 for every one (actuators,) that is there and not wild, else -1.
+        rates: since then (actuators,), rad/s or m/s.
+        leapt: 1 if one is near to the last sample alone, else -1.
+    """
+
+    tame: list[Scalar]
+    rates: list[Scalar]
+    leapt: Scalar
+
+
+def _compare_readings(
+    robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array], stopped: Scalar = 0.0
+) -> _Compared:
+    """The readings q (actuators,) against those that counted last, and after a stop those of the last sample.
+
+    Those may be far from what counted: a zero that was lost is wild once.
+    """
+    T, speeds, count = k["period"][0], described_speeds(robot), len(q)
+
+    def compare(last: Array, samples: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        tame, change = [presence_sign(value) for value in q], coordinate_difference(robot, q, last)
+        for i, speed in speeds.items():
+            time = T * samples[i]
+            off = absolute(change[i])
+            if "halt_rate" in z:
+                # A machine that is too fast is not wild.
+                off = minimum(off, absolute(change[i] - time * z["halt_rate"][i]))
+            tame[i] = where((MEASURED_TOLERANCE.speed * speed) * time - off, tame[i], -1.0)
+        return tame, [divide(change[i], T * samples[i]) for i in range(count)]
+
+    tame, rates = compare(z["reading"], [age + 1.0 for age in z["age"]])
+    if "latest" not in z:
+        return _Compared(tame, rates, -1.0)
+    latest, latest_rates = compare(z["latest"], [1.0] * count)
+    there = [where(stopped, presence_sign(value), -1.0) for value in z["latest"]]
+    near = [minimum(*signs) for signs in zip(latest, there, strict=True)]
+    leapt = [minimum(sign, -counted) for sign, counted in zip(near, tame, strict=True)]
+    return _Compared(
+        [maximum(*signs) for signs in zip(tame, near, strict=True)],
+        [where(*row) for row in zip(tame, rates, latest_rates, strict=True)],
+        -smallest_sign([-sign for sign in leapt]),
+    )
 
 
 def _following_margins(robot: Robot, z: dict[str, Array], sample: LawSample) -> list[Scalar]:
@@ -380,8 +451,8 @@ def _following_margins(robot: Robot, z: dict[str, Array], sample: LawSample) -> 
 
 def _follow_pose(
     robot: Robot, z: dict[str, Array], sample: LawSample, memory: dict[str, Any], tame: list[Scalar]
-) -> tuple[Array, Array]:
-    """Pose (nx,) and passive coordinates (ny,) at the readings of a sample."""
+) -> tuple[Array, Array, Scalar]:
+    """Pose (nx,) and passive coordinates (ny,) at the readings of a sample, above zero if they are."""
     stopped = memory["stopped"][0]
     before = select(stopped, z["halt_pose"], sample.motion.x)
     unknowns = select(stopped, z["halt_unknowns"], memory["y_d"])
@@ -394,18 +465,28 @@ def _follow_pose(
     state = check_state(robot, z, (x, y, np.zeros(robot.motion.n)), room)
     checks = [check for check in state.checks if check.aspect in (Aspect.REACH, Aspect.SINGULARITY)]
     failure = first_failure(StopReason.FORCE_NOT_FINITE, checks)
-    # Readings that were missing or wild for too long are not to be trusted after the stop.
-    doubtful = where(stopped - StopReason.READINGS_MISSING - 0.5, -1.0, stopped)
-    kept = maximum(maximum(failure, -smallest_sign(tame)), doubtful)
-    return select(kept, before, x), select(kept, unknowns, y)
+    # Readings that were missing or wild for too long, or have leapt, say nothing of the pose after the stop.
+    kept = maximum(maximum(failure, -smallest_sign(tame)), memory["leapt"][0])
+    kept = maximum(kept, 0.5 - absolute(stopped - StopReason.READINGS_MISSING))
+    return select(kept, before, x), select(kept, unknowns, y), where(kept, -1.0, 1.0)
 
 
-def _halting_force(robot: Robot, x: Array, y: Array, rate: Array, k: dict[str, Array]) -> Array:
-    """S g - D q' (actuators,), N or N m, within the limits of the drives."""
+def _halting_force(
+    robot: Robot, x: Array, y: Array, rate: Array, k: dict[str, Array], followed: Scalar
+) -> Array:
+    """Forces of a stop (actuators,), N or N m: with all that is known, or with what each drive knows."""
     n = robot.motion.n
-    at_rest = DesiredMotion(x, np.zeros(n), np.zeros(n))
-    held = model_force(robot, y, at_rest, physics=WITHOUT_FRICTION)
-    over: Scalar = 1.0
-    for force, limit in zip(held, k["limit"], strict=True):
-        over = maximum(over, divide(absolute(force), limit))
-    return limit_forces(divide(1.0, over) * held - k["halt_damping"] * rate, k["limit"])
+    J = np.asarray(inverse_jacobian(robot, x, y)["J"])
+
+    def scale_force(a: Array) -> Array:
+        """Forces of an acceleration from rest, scaled until each is within the limit of its drive."""
+        motion = DesiredMotion(x, np.zeros(n), a)
+        force, over = model_force(robot, y, motion, physics=WITHOUT_FRICTION), 1.0
+        for value, limit in zip(force, k["limit"], strict=True):
+            over = maximum(over, divide(absolute(value), limit))
+        return np.asarray(divide(1.0, over) * force)
+
+    braked = scale_force(-k["halt_brake"][0] * twist_from_rates(J, rate))
+    damped = limit_forces(scale_force(np.zeros(n)) - k["halt_damping"] * rate, k["limit"])
+    # Rounding of the scale is beyond no limit.
+    return select(minimum(followed, finite_force(braked)), limit_forces(braked, k["limit"]), damped)

@@ -121,8 +121,10 @@ class Expander(Substitution):
                 legs.extend(self.single(item, path))
             elif "with" in item.value:
                 known = ", ".join(self.templates) or "none"
-                hint = f"name it, template: NAME; templates of this file: {known}"
-                self.report((*path, "with"), "'with' gives parameters to a template, and there is none", hint)
+                hint = f"add template: NAME, one of: {known}"
+                self.report(
+                    (*path, "with"), "'with' gives parameters to a template, but no template is named", hint
+                )
             else:
                 legs.append(self.leg(item, self.constants, path))
             if len(legs) > MAX_LEGS:

@@ -26,6 +26,7 @@ from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from nacelle.dynamics.sizing import Sizing
+    from nacelle.motion.time_optimal import TimeOptimal
     from nacelle.simulation.simulate import Simulation
 
 
@@ -301,6 +302,24 @@ def plot_forces(paper: Paper, sizing: Sizing, *keys: str) -> str:
     panels = [_with_limits(sizing, panel) for panel in panels_of(selected)]
     draw_panels(paper, panels, flags=sizing.flags)
     return f"{sizing.robot.name}: a motion of {sizing.times[-1]:.4g} s" if len(sizing.times) else ""
+
+
+@picture
+def plot_fastest(paper: Paper, result: TimeOptimal, *keys: str) -> str:
+    """Draw the phase plane of the fastest motion along a path, and forces over their limits.
+
+    Args:
+        paper: what they are drawn on.
+        result: the motion.
+        *keys: "phase plane" or "forces"; both if none is given.
+
+    Raises:
+        NacelleError: if there is no such quantity.
+    """
+    panels = panels_of(select_quantities(result, keys or ("phase plane", "forces")))
+    panels = [replace(panel, limits=(1.0,)) if panel.quantity.key == "forces" else panel for panel in panels]
+    draw_panels(paper, panels)
+    return f"{result.robot.name}: {result.duration:.4g} s from rest to rest"
 
 
 def _with_limits(sizing: Sizing, panel: Panel) -> Panel:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from nacelle.kinematics.motion import BodyMotion, JointMotion
     from nacelle.kinematics.solve.inverse import InverseKinematics
     from nacelle.kinematics.tools import ToolPose
+    from nacelle.motion.time_optimal import TimeOptimal
     from nacelle.papers.elements.project import ElementProjection
     from nacelle.papers.elements.state import ElementState
     from nacelle.simulation.simulate import Simulation
@@ -220,6 +221,20 @@ def sizing(result: Sizing) -> list[ResultQuantity]:
         make_quantity("forces", names.actuators(result.robot), result.tau, **over),
         make_quantity("rates", names.actuators(result.robot, "rate"), result.rate, **over),
         make_quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
+    ]
+
+
+def time_optimal(result: TimeOptimal) -> list[ResultQuantity]:
+    """The phase plane, and the forces of the actuators over their limits along the motion."""
+    motion, names_of = result.trajectory, [actuator.name for actuator in result.robot.actuators]
+    times = np.unique(np.concatenate([motion.knots, np.linspace(0.0, motion.duration, _SAMPLES)]))
+    s, speed, _ = motion.progress(times)
+    used = result.force_use(times)
+    return [
+        make_single_quantity("phase plane", "1/s", speed, label="speed s'", x_label="path s (-)", x=s),
+        make_quantity(
+            "forces", [(name, "-") for name in names_of], used, label="force / limit", x_label=TIME, x=times
+        ),
     ]
 
 
