@@ -87,6 +87,11 @@ BENCHMARKS = {
         "",
         "A hexapod by SciPy too, and a linear Delta by Klipper's own fit (`--klipper FOLDER`).",
     ),
+    "calibrated_machines": (
+        "Calibrated machines",
+        "--machines 1000",
+        "Four robots within their tolerances, with drives that give: errors, intervals, what nothing shows.",
+    ),
     "identification": (
         "Intervals of estimates",
         "",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 import nacelle
 from calibration.campaigns import bench
@@ -18,7 +20,7 @@ from nacelle.calibration.devices import Tracker
 from nacelle.calibration.firmware import firmware_settings
 from nacelle.calibration.fit import Campaign
 from nacelle.calibration.page import calibration_page
-from nacelle.calibration.parameters import AXES, Parameter, encoders_of, known_parameters
+from nacelle.calibration.parameters import AXES, Geometry, Parameter, encoders_of, known_parameters
 from nacelle.calibration.poses import default_parameters, drawn_poses, plan_poses
 from nacelle.calibration.simulated import SimulatedCalibrations, simulate_calibrations
 from nacelle.errors import CalibrationError
@@ -110,7 +112,8 @@ def test_settings_of_klipper_hold_a_machine_of_its_own_kind() -> None:
     text = firmware_settings(linear_delta(), "klipper")
     assert text.error < 1e-9
     assert "delta_radius: 125.000000" in text.text
-    assert "angle: 210.000000" in text.text
+    assert "angle: 120.000000" in text.text
+    assert "setp lineardeltakins.L 250.000000" in firmware_settings(linear_delta(), "linuxcnc").text
     made = bench(linear_delta(), 40, coordinates=("x", "y", "z"))
     result = calibrate(made.campaign, made.parameters, validate=False)
     rest = firmware_settings(result.robot, "klipper")
@@ -120,6 +123,53 @@ def test_settings_of_klipper_hold_a_machine_of_its_own_kind() -> None:
         firmware_settings(nacelle.load("fivebar"), "klipper")
     with pytest.raises(CalibrationError, match="did you mean"):
         firmware_settings(nacelle.load("fivebar"), "linuxnc")
+
+
+@pytest.mark.slow
+def test_settings_of_rotary_deltas() -> None:
+    """Both models hold an ideal Delta; forward by three spheres, where its arms differ, errs as they say."""
+    robot = nacelle.load("delta")
+    text = firmware_settings(robot, "linuxcnc")
+    assert text.error < 1e-9
+    assert "setp rotarydeltakins.platformradius 200.000000" in text.text
+    chosen = default_parameters(robot)
+    values = np.random.default_rng(1).normal(size=len(chosen)) * [one.tolerance for one in chosen]
+    machine = Geometry(robot, chosen, encoders_of(robot)).machine(values)
+    rest = firmware_settings(machine, "klipper")
+    radius, height = (
+        float(re.search(rf"shoulder_{key}: (\S+)", rest.text)[1]) for key in ("radius", "height")
+    )
+    upper, lower, angle = (
+        np.array(re.findall(rf"{key}: (\S+)", rest.text), dtype=float)
+        for key in ("upper_arm_length", "lower_arm_length", "angle")
+    )
+    zeros = np.array(re.findall(r"less (\S+) rad", rest.text), dtype=float)
+    x = drawn_poses(machine, 60, 9)
+    readings = nacelle.inverse_kinematics(machine, x).q - [one.encoder_zero for one in machine.actuators]
+    phi = -readings - zeros
+    out, up = radius + upper * np.cos(phi), height + upper * np.sin(phi)
+    elbows = np.stack([out * np.cos(np.radians(angle)), out * np.sin(np.radians(angle)), up], axis=2)
+    off = []
+    for centres, seen in zip(elbows, 1e3 * x, strict=True):
+        p = least_squares(lambda p, c=centres: np.linalg.norm(c - p, axis=1) - lower, seen, xtol=1e-14).x
+        off.append(np.linalg.norm(p - seen))
+    assert 1e-3 * np.sqrt(np.mean(np.square(off))) == pytest.approx(rest.error, rel=0.3)
+
+
+@pytest.mark.slow
+def test_numbers_of_a_parametric_model() -> None:
+    """Those of a machine that has them are found; one whose legs differ leaves an error that is said."""
+    robot = nacelle.load("delta")
+    numbers = robot.numbers.vector("geometry")
+    numbers[list(robot.numbers.names("geometry")).index("rod_length")] += 2e-3
+    text = firmware_settings(robot.with_numbers(numbers, "geometry"), "numbers", robot)
+    assert text.error < 1e-9
+    entries = re.search(r"geometry\[5\] = \{(.*)\};", text.text)[1].split(", ")
+    assert float(entries[0]) == pytest.approx(0.602, abs=1e-9)
+    chosen = default_parameters(robot)
+    values = np.random.default_rng(1).normal(size=len(chosen)) * [one.tolerance for one in chosen]
+    machine = Geometry(robot, chosen, encoders_of(robot)).machine(values)
+    assert 1e-5 < firmware_settings(machine, "numbers", robot).error < 5e-3
 
 
 @pytest.mark.slow

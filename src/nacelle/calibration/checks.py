@@ -288,7 +288,9 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
             Finding(True, f"the frame of {device.name} lies {off:.4g} m from where its positions fit best")
         )
     if "rx" in device.coordinates:
-        _check_rotations(campaign, device)
+        # A platform that only turns tells nothing of how the device stands.
+        spans = moves and spreads[0][1] > _FLAT * spreads[0][0]
+        _check_rotations(campaign, device, located.R if spans else device.frame.R)
     return findings
 
 
@@ -368,8 +370,8 @@ def _other_readings(campaign: Campaign) -> Iterator[tuple[str, Array]]:
     yield "all drives are reversed", with_signs(np.full(count, -1.0))
 
 
-def _check_rotations(campaign: Campaign, device: Tracker) -> None:
-    """Refuse rotations that are not those of the platform in the device's frame.
+def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
+    """Refuse rotations that are not those of the platform in the device's frame (3, 3).
 
     Raises:
         CalibrationError: with the reading that fits much better, or with how far they are off.
@@ -380,7 +382,7 @@ def _check_rotations(campaign: Campaign, device: Tracker) -> None:
     good = np.all(np.isfinite(vectors), axis=1)
     if np.sum(good) < FEWEST:
         return
-    expected = device.frame.R.T @ R[good]
+    expected = frame.T @ R[good]
 
     def off(seen: Array, with_mark: bool = False) -> tuple[float, Array]:
         """Median angle, rad, by which rotations differ, with the best turn of the mark is found, too."""

@@ -275,11 +275,14 @@ def _klipper(robot: Robot) -> _Model:
             lines += [f"{key}: {values[k] * 1e3:.6f}" for key, values in lengths.items()]
             lines += [f"angle: {np.degrees(angles[k]) % 360.0:.6f}"]
             what, zero = (
-                (f"angle of the arm, upwards, is {_sign(signs[k])}the reading less", f"{zeros[k]:.9f} rad")
+                (
+                    f"angle of the arm, upwards, is {_sign(signs[k])}the reading less",
+                    f"{round(zeros[k], 9) + 0.0:.9f} rad",
+                )
                 if delta.is_rotary
                 else (
                     f"height of the carriage is {_sign(signs[k])}the reading less",
-                    f"{zeros[k] * 1e3:.6f} mm",
+                    f"{round(zeros[k] * 1e3, 6) + 0.0:.6f} mm",
                 )
             )
             lines += [f"# the {what} {zero}"]
@@ -340,7 +343,7 @@ def _linuxcnc(robot: Robot) -> _Model:
             + (f", less {height * 1e3:.6f} mm in z" if delta.is_rotary else ""),
             *(
                 f"# JOINT_{number} is {_sign(down * signs[k])}{robot.actuators[k].name} "
-                f"{0.0 - down * zeros[k] * factor:+.6f} {unit}"
+                f"{0.0 - round(down * zeros[k] * factor, 6):+.6f} {unit}"
                 for number, k in enumerate(order)
             ),
         ]
@@ -395,9 +398,8 @@ def _genhexkins(robot: Robot) -> _Model:
                     f"setp genhexkins.{label}.{k}.{axis} {value * 1e3:.6f}"
                     for axis, value in zip("xyz", point, strict=True)
                 ]
-            result.append(
-                f"# JOINT_{k} ({actuator.name}): length = reading {0.0 - numbers[36 + k] * 1e3:+.6f} mm"
-            )
+            zero = 0.0 - round(numbers[36 + k] * 1e3, 6)
+            result.append(f"# JOINT_{k} ({actuator.name}): length = reading {zero:+.6f} mm")
         return result
 
     R, p = (part[:, PLATFORM] for part in inverse.bodies)

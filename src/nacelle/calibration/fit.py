@@ -45,6 +45,10 @@ _SIGNIFICANCE, _ROUNDS = 1e-4, 6
 _WORST, _PAIR_ROUNDS = 0.25, 12
 # Steps of the first fit, before outliers are looked for, and of each width of the weights.
 _FIRST, _STAGE = 4, 3
+# Widths of the weights: the first over the median of the residuals, the last over the noise.
+_WIDE, _NARROW = 5.0, 3.0
+# Residuals below this part of the noise are those of the drives, from which the states start.
+_STARTED = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -525,7 +529,9 @@ def _fit_with_shrinking_width(system: System) -> Optimum:
     blocks = system.blocks
     ones, start = np.ones(present.shape), system.start()
     optimum = Optimum(start, system.reduce(start, ones), ones, np.inf, 0)
-    width = float(np.max(np.abs(optimum.reduced.rows.r[present])))
+    # Of a description that is nearly right, most of what is measured is: outliers count little at once.
+    off = np.abs(optimum.reduced.rows.r[present])
+    width = max(_NARROW, _WIDE * float(np.median([0.0, *off[off > _STARTED]])))
     while True:
         r = optimum.reduced.rows.r
         squares = np.stack(
@@ -533,6 +539,6 @@ def _fit_with_shrinking_width(system: System) -> Optimum:
         )
         weights = (width**2 / (width**2 + squares))[:, blocks]
         optimum = minimise(system, optimum.point, weights, steps=_STAGE, to_end=False)
-        if width <= 3.0:
+        if width <= _NARROW:
             return optimum
-        width = max(3.0, 0.25 * width)
+        width = max(_NARROW, 0.25 * width)

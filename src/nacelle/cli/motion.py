@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -65,6 +65,19 @@ def fast_command(
         float | None,
         typer.Option("--acceleration", help="Largest acceleration of every coordinate, m/s^2 or rad/s^2."),
     ] = None,
+    shape: Annotated[
+        str,
+        typer.Option(
+            "--shape",
+            help="Let flexible links not vibrate after the stop: modes, zv, zvd or ei. It takes longer.",
+        ),
+    ] = "",
+    duration: Annotated[
+        float | None,
+        typer.Option(
+            "--duration", help="With --shape: time of the motion, s; about the shortest if left out."
+        ),
+    ] = None,
     no_friction: NoFrictionOption = False,
     payload: PayloadOption = None,
     mode: ModeOption = "",
@@ -93,11 +106,38 @@ def fast_command(
             platform=PlatformLimits(acceleration=acceleration),
             friction=not no_friction,
         )
+    if shape:
+        _shape(robot, way, result, ShapeOptions(shape, duration, rate, csv, as_json))
+        return
     if csv is not None:
         result.trajectory.to_csv(csv, rate=rate)
         report_written(csv)
     write_picture(lambda: result.plot(shown=False), plot)
     print_result(result, motion_data, motion_parts, as_json)
+
+
+class ShapeOptions(NamedTuple):
+    """How a motion is shaped, and where it goes."""
+
+    shaper: str
+    duration: float | None
+    rate: float
+    csv: Path | None
+    as_json: bool
+
+
+def _shape(robot: Robot, way: Trajectory, fastest: TimeOptimal, options: ShapeOptions) -> None:
+    """Shape a motion against residual vibration; impulses shape the fastest timing."""
+    from nacelle.elastic.shaping import shape_motion
+    from nacelle.report.vibrations import shaped_data, shaped_parts
+    from nacelle.trajectory.shaping import PathTiming
+
+    law = "quintic" if options.shaper == "modes" else PathTiming(fastest.trajectory)
+    result = shape_motion(robot, way, options.duration, shaper=options.shaper, law=law)
+    if options.csv is not None:
+        result.trajectory.to_csv(options.csv, rate=options.rate)
+        report_written(options.csv)
+    print_result(result, shaped_data, shaped_parts, options.as_json)
 
 
 def _read_path(robot: Robot, path: str, options: MotionOptions, blend: str) -> Trajectory:

@@ -17,3 +17,9 @@ from nacelle.elastic.linear.statics import (
 )
 from nacelle.elastic.named import elastic_model as elastic_model
 from nacelle.elastic.plant import elastic_plant as elastic_plant
+from nacelle.elastic.shaping import (
+    ResidualVibration as ResidualVibration,
+    ShapedMotion as ShapedMotion,
+    residual_vibration as residual_vibration,
+    shape_motion as shape_motion,
+)

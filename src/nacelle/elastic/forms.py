@@ -49,6 +49,7 @@ from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.native import compile_native
 from nacelle.model.robot import Robot
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -327,7 +328,9 @@ class Condensed(ElasticForm):
         return np.concatenate(parts), y
 
     def close_loops(self, p: Array) -> Array:
-        """There is nothing to close; quaternions get unit length."""
+        """There is nothing to close; quaternions get unit length. Positions (..., size)."""
+        if p.ndim > 1:
+            return to_samples(normalise_positions(self.reduced, from_samples(p, 1)))
         return np.asarray(normalise_positions(self.reduced, p), dtype=float)
 
     def step_positions(self, p: Array, step: Array) -> Array:

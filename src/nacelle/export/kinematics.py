@@ -27,7 +27,11 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import pose_step_units, pose_units, unknown_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
-from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
+from nacelle.kinematics.solve.newton_steps import (
+    closing_path_step,
+    fitted_pose_path_step,
+    pose_path_step,
+)
 from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import input_shapes
@@ -108,7 +112,9 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
     else:
         title = "step of Newton's iteration for the pose at coordinates of the actuators"
         units = np.concatenate([pose_step_units(mechanism), np.full(m, np.inf)])
-        add_step(POSE_STEP, title, pose_path_step, units, _near_poses)
+        # Between coordinates of redundant actuators that fit there is no straight way on which they do.
+        function = pose_path_step if m == n else fitted_pose_path_step
+        add_step(POSE_STEP, title, function, units, _near_poses)
     if mechanism.unknown_count:
         title = "step of Newton's iteration for what the legs leave open at a pose"
         units = np.concatenate([of_unknowns, of_pose])

@@ -55,6 +55,7 @@ _PARTS = {
     "TimeOptimal": ("motion", "motion_parts"),
     "PeakReactions": ("loads", "reaction_parts"),
     "GravityBalance": ("loads", "balance_parts"),
+    "ShapedMotion": ("vibrations", "shaped_parts"),
     "NaturalFrequencies": ("vibrations", "modes_parts"),
     "FrequencyMap": ("vibrations", "frequency_map_parts"),
     "Workspace": ("workspace", "workspace_lines"),

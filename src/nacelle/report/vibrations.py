@@ -11,8 +11,46 @@ from rich.table import Table
 
 from nacelle.dynamics.derivatives.linear import LinearModel
 from nacelle.elastic.linear.frequencies import FrequencyMap, NaturalFrequencies
+from nacelle.elastic.shaping import ShapedMotion
 from nacelle.kinematics.flags import has_failed
 from nacelle.report.table import Part, plain_table
+
+# ---- motions shaped against residual vibration
+
+
+def shaped_data(motion: ShapedMotion) -> dict[str, Any]:
+    """Duration and use of the drives, and of each mode its frequencies and what remains of it, SI units."""
+    return {
+        "robot": motion.robot.name,
+        "shaper": motion.shaper,
+        "duration": motion.duration,
+        "use": motion.use,
+        "refined": motion.refined,
+        "modes": [
+            {"lowest": float(f.min()), "highest": float(f.max()), "unshaped": before, "amplitude": after}
+            for f, before, after in zip(
+                motion.frequencies.T, motion.unshaped.tolist(), motion.amplitude.tolist(), strict=True
+            )
+        ],
+    }
+
+
+def shaped_parts(motion: ShapedMotion) -> list[Part]:
+    """Duration, and a table of the modes that are shaped."""
+    table = plain_table("mode>", "frequency>", "quintic law leaves>", "shaped>")
+    for k, mode in enumerate(shaped_data(motion)["modes"]):
+        table.add_row(
+            str(k + 1),
+            f"{mode['lowest']:.4g} to {mode['highest']:.4g} Hz",
+            f"{1e3 * mode['unshaped']:.4g} mm",
+            f"{1e3 * mode['amplitude']:.4g} mm",
+        )
+    model = f"{motion.refined} corrections by the elastic plant" if motion.refined else "linear model"
+    head = (
+        f"{motion.robot.name}: {motion.duration:.6g} s from rest to rest, shaped by {motion.shaper} ({model})"
+    )
+    return [head, f"largest use of the drives: {100.0 * motion.use:.0f} % of their limits", table]
+
 
 # ---- linear models
 

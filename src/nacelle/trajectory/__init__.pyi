@@ -11,6 +11,11 @@ from nacelle.trajectory.bspline import BSpline as BSpline
 from nacelle.trajectory.paths import Circle as Circle, Fourier as Fourier, Line as Line
 from nacelle.trajectory.polyline import Polyline as Polyline
 from nacelle.trajectory.rounded import RoundedLines as RoundedLines, pick_and_place as pick_and_place
+from nacelle.trajectory.shaping import (
+    Retimed as Retimed,
+    ShapedTiming as ShapedTiming,
+    SplineTiming as SplineTiming,
+)
 from nacelle.trajectory.timing import (
     BangBang as BangBang,
     Cubic as Cubic,

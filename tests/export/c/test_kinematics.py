@@ -41,6 +41,7 @@ from support.kinematics_fuzz import (
 from support.library import NAMES, library_robot
 from support.random_robots import random_robot
 from support.random_robots.legs import CASES
+from support.stress_robots import STRESS
 
 Array = np.ndarray
 
@@ -74,6 +75,15 @@ def test_angles_that_count_turns(tmp_path: Path) -> None:
     calls = fuzz(with_turn_counting(library_robot("dymo")), tmp_path / "package", 500)
     for kind in (FORWARD, INVERSE):
         assert np.mean(calls.status[calls.kind == kind] <= OUT_OF_LIMITS) > 0.3
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize(("name", "seed"), [("redundant planar 4-RRR", 1), ("loop inside a leg", 3)])
+def test_robots_of_no_family(tmp_path: Path, name: str, seed: int) -> None:
+    """Redundant drives fit at poses alone, not on the way; an angle begins a turn from its guess."""
+    done = nacelle.export(STRESS[name](seed), "kinematics", out=tmp_path / "package")
+    assert (done.out / "test" / "self_test.c").exists()
 
 
 @pytest.mark.slow

@@ -100,6 +100,8 @@ class _Model(ABC):
         self.carriers: dict[int, tuple[int, int]] = {BASE: (self.ground, self.ground)}
         # Where the Exudyn body is placed, if not at the origin of the body frame.
         self.centres: dict[int, Array] = {}
+        # Nodes of beams, and the mass that weighs on each.
+        self.beam_nodes: list[tuple[list[int], Array]] = []
 
     def build(self) -> None:
         """Add everything."""
@@ -128,6 +130,11 @@ class _Model(ABC):
     @abstractmethod
     def joint(self, placed: PlacedJoint) -> None:
         """A joint."""
+
+    def options(self, placed: PlacedJoint) -> dict[str, Any]:
+        """What a generic joint has beyond its markers and locks."""
+        del placed
+        return {}
 
     def add_marker(self, carrier: int, point: Array, frame: Array, kind: JointKind) -> int:
         """A frame on an Exudyn body; for a joint with a mass point its position alone."""
@@ -166,6 +173,8 @@ def _first_moment(mass: Array) -> Array:
 
 class _Spatial(_Model):
     """A robot in space."""
+
+    slide_axis = 2
 
     def node(self, R: Array, p: Array) -> int:
         """A node with Euler parameters."""
@@ -207,6 +216,8 @@ class _Spatial(_Model):
                     nodeNumbers=list(pair), length=beam.length / n, sectionData=data
                 )
             )
+        part = s.rho * s.A * beam.length / n
+        self.beam_nodes.append((nodes, part * np.array([0.5, *[1.0] * (n - 1), 0.5])))
         pairs = zip((nodes[0], nodes[-1]), beam.tips, strict=True)
         first, last = (self.end(node, beam.R, mass) for node, mass in pairs)
         return first, last
@@ -251,13 +262,17 @@ class _Spatial(_Model):
             self.system.AddObject(items.ObjectJointSpherical(markerNumbers=markers))
         else:
             self.system.AddObject(
-                items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=locked.tolist())
+                items.ObjectJointGeneric(
+                    markerNumbers=markers, constrainedAxes=locked.tolist(), **self.options(placed)
+                )
             )
         self.spring(placed, markers, [0.0, 0.0, 1.0])
 
 
 class _Planar(_Model):
     """A robot in its plane; positions along two axes of the plane, angles zero in the undeformed robot."""
+
+    slide_axis = 0
 
     def __init__(self, system: Any, at: Structure, elements: int) -> None:
         super().__init__(system, at, elements)
@@ -310,6 +325,8 @@ class _Planar(_Model):
                     shearStiffness=_SHEAR * s.E * s.A,
                 )
             )
+        part = s.rho * s.A * beam.length / n / 6.0
+        self.beam_nodes.append((nodes, part * np.array([1.0, *([4.0, 2.0] * n)[:-1], 1.0])))
         pairs = zip((nodes[0], nodes[-1]), beam.tips, strict=True)
         first, last = (self.end(node, mass) for node, mass in pairs)
         return first, last
@@ -345,5 +362,9 @@ class _Planar(_Model):
         if joint.kind is JointKind.POINT:
             self.system.AddObject(items.ObjectJointRevolute2D(markerNumbers=markers))
         else:
-            self.system.AddObject(items.ObjectJointGeneric(markerNumbers=markers, constrainedAxes=locked))
+            self.system.AddObject(
+                items.ObjectJointGeneric(
+                    markerNumbers=markers, constrainedAxes=locked, **self.options(placed)
+                )
+            )
         self.spring(placed, markers, [1.0, 0.0, 0.0])

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from nacelle.dynamics.jacobian import sample_poses
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.c.target import header_lines
 from nacelle.export.about import Package
@@ -31,9 +32,14 @@ from nacelle.export.vectors import ReferenceVectors
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.continuation import closed_tolerance
 from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.tree.actuation import actuator_scales
 
 # Errors of results in a self-test: so many tolerances over the distance from singularities.
 _LIMIT = 20.0
+# How far measured coordinates of redundant actuators may contradict each other, rad or robot sizes.
+_MISFIT = 1e-2
+# How far poses of a self-test are from the reference, where ways are short, rad or robot sizes.
+_SHORT_REACH = 0.02
 CAP = 400
 """The most evaluations of a step in one call."""
 
@@ -192,6 +198,24 @@ static void nearest({real} *goal, const {real} *q, const {real} *near)
 }}
 """
 
+_FITS = """\
+
+/* How far redundant actuators may be from those of the pose that fits them best, rad or m. */
+static const {real} largest_misfit[{m}] = {{{largest}}};
+
+static int fits(const {real} *active, const {real} *goal)
+{{
+    {real} at[{m}];
+    {at};
+    for (int i = 0; i < {m}; ++i) {{
+        if (!(at[i] - goal[i] <= largest_misfit[i] && goal[i] - at[i] <= largest_misfit[i])) {{
+            return 0;
+        }}
+    }}
+    return 1;
+}}
+"""
+
 _SPHERES = """\
     {real} at[{nx}];
     {real} margin[1];
@@ -241,7 +265,7 @@ _FORWARD = """\
     }}
 {unit}    if (status == 0) {{
         {joints}u, {at_y}active, margin, way);
-        status = (margin[0] > 0) ? 0 : 3;
+        status = (margin[0] > 0{fits}) ? 0 : 3;
     }}
     if (status == 0) {{
         copy(s->x, u, {nx});
@@ -426,10 +450,10 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
     """File name and text of the kinematics in a precision."""
     robot, name, end = package.robot, package.name, precision_suffix(real)
     mechanism = mechanism_of(robot)
-    x, y = mechanism.reference
-    if mechanism.counted:
-        # Angles that count turns begin where they are, not at the centres of their joints.
-        y = inverse_kinematics(mechanism.robot, x, limits=False).y
+    x = mechanism.reference[0]
+    # Angles begin within half a turn of the centres of their joints, as they do elsewhere; those that count
+    # turns begin where they are.
+    y = inverse_kinematics(mechanism.robot, x, limits=False).y
     forward, inverse = _entry(package, POSE_STEP), _entry(package, CLOSING_STEP)
     nx, ny, m = mechanism.layout.nx, mechanism.unknown_count, len(robot.actuators)
     quaternion = mechanism.layout.quaternion
@@ -485,8 +509,18 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
                 half=c_constant(0.5, real),
                 floor=function[1],
             )
+        redundant = m != robot.motion.n
+        if redundant:
+            largest = _MISFIT * actuator_scales(robot)
+            helpers += _FITS.format(
+                real=real,
+                m=m,
+                largest=", ".join(c_constant(value, real) for value in largest.tolist()),
+                at="nearest(at, active, goal)" if any(revolute) else f"copy(at, active, {m})",
+            )
         forward_text = _FORWARD.format(
             **common,
+            fits=" && fits(active, goal)" if redundant else "",
             step=call(POSE_STEP),
             track=call(POSE_STEP, "_track"),
             u_y=f"        copy(u + {nx}, s->y, {ny});\n" if ny else "",
@@ -556,6 +590,9 @@ def kinematics_check(
     """What the self-test of a package compares of its kinematics."""
     x = references[JOINTS].inputs["x"].copy()
     mechanism = mechanism_of(package.robot)
+    if POSE_STEP in references and len(package.robot.actuators) != package.robot.motion.n:
+        # On a straight way between coordinates of redundant actuators they do not fit: ways are short.
+        x = sample_poses(package.robot, len(x), reach=_SHORT_REACH)
     quaternion = mechanism.layout.quaternion
     if quaternion is not None:
         x[:, quaternion] /= np.linalg.norm(x[:, quaternion], axis=1, keepdims=True)

@@ -300,13 +300,13 @@ def pose_and_unknowns_shape(robot: Robot) -> tuple[int]:
     return (pose_shape(robot)[0] + unknowns_shape(robot)[0],)
 
 
-@physics(u=pose_and_unknowns_shape, q=actuators_shape)
-def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
+def _step_of_pose(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """A step of the pose and the unknowns u = [x; y] towards actuator coordinates q, for every robot.
 
     First the unknowns close the loops at x; then the pose goes by J_r (q - q(x, y)), and the unknowns follow
     it, dy = dy_0 + (dy/dx) dx. "distances" are those of all legs and of the platform from singularities, the
-    last with the sign of det J_r^-1 (where it is square) and of the determinants of the legs.
+    last with the sign of det J_r^-1 (where it is square) and of the determinants of the legs. "fit" is the
+    error that a step can reduce: of redundant actuators J_r v for J_r (q - q(x, y)), v of least squares.
     """
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
@@ -339,11 +339,26 @@ def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
         "dy": pack([*dx, *dy]),
         "error": _largest([*gaps, *_scaled_gaps(robot, gap)]),
         "distances": _distances(squares, _side(numbers)),
+        "fit": _largest([*gaps, *_scaled_gaps(robot, list(J @ v))]),
     }
+
+
+@physics(u=pose_and_unknowns_shape, q=actuators_shape)
+def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
+    """`_step_of_pose` to the coordinates of actuators, all of them."""
+    step = _step_of_pose(robot, u, q)
+    return {name: step[name] for name in ("dy", "error", "distances")}
+
+
+@physics(u=pose_and_unknowns_shape, q=actuators_shape)
+def fitted_pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
+    """`_step_of_pose` to the pose that fits the coordinates of redundant actuators best."""
+    step = _step_of_pose(robot, u, q)
+    return {"dy": step["dy"], "error": step["fit"], "distances": step["distances"]}
 
 
 @physics(u=pose_and_unknowns_shape, q=actuators_shape)
 def pose_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """`pose_path_step` alone."""
-    step = pose_path_step(robot, u, q)
+    step = _step_of_pose(robot, u, q)
     return {name: step[name] for name in ("dy", "error")}

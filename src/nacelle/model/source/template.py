@@ -122,7 +122,9 @@ class Expander(Substitution):
             elif "with" in item.value:
                 known = ", ".join(self.templates) or "none"
                 hint = f"add template: NAME, one of: {known}"
-                self.report((*path, "with"), "'with' gives parameters to a template, but no template is named", hint)
+                self.report(
+                    (*path, "with"), "'with' gives parameters to a template, but no template is named", hint
+                )
             else:
                 legs.append(self.leg(item, self.constants, path))
             if len(legs) > MAX_LEGS:
