@@ -66,8 +66,11 @@ class BoxFunction:
 
 @lru_cache(maxsize=64)
 def _compile_bounds(program: Program, target: str) -> Compiled:
-    """The program of the bounds, from the user's cache or compiled anew."""
-    bounds = interval_program(program)
+    return compiled_exactly(interval_program(program), target)
+
+
+def compiled_exactly(bounds: Program, target: str = "jit") -> Compiled:
+    """A program as it is, not minimised: from the user's cache or compiled anew."""
     if runnable_target(target).name != "jit":
         return Compiled(bounds, numpy_kernel(bounds), "numpy")
     from nacelle.emit.jit import target as jit
