@@ -23,6 +23,7 @@ _PLOTS = {
     ("draw.matrix", "plot_regressor"): ("Regressor",),
     ("draw.vibrations", "plot_poles"): ("LinearModel",),
     ("draw.workspace", "plot_reach"): ("WorkspaceBoundary",),
+    ("draw.proof", "plot_proved_workspace"): ("ProvenWorkspace",),
     ("draw.compared", "plot_balance"): ("GravityBalance",),
     ("draw.compared", "plot_validation"): ("Validation",),
     ("draw.compared", "plot_simulated_experiment"): ("SimulatedExperiment",),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.commands import command
+from nacelle.cli.commands import command, with_options_of
 from nacelle.cli.common import (
     PICTURES,
     JsonOption,
@@ -22,6 +22,7 @@ from nacelle.cli.common import (
     console,
     exit_interrupted,
     print_json,
+    report_written,
 )
 from nacelle.cli.inputs import (
     AtOption,
@@ -397,58 +398,112 @@ def _fk_of_table(
 # ---- workspace
 
 
-@command("workspace")
-def workspace_command(
-    robot_name: RobotArgument,
-    *,
+@dataclasses.dataclass(frozen=True)
+class WorkspaceRun:
+    """The options of `workspace`."""
+
     over: Annotated[
         list[str] | None,
         typer.Option(
             "--over",
             metavar="NAME=LOW:HIGH[:POINTS]",
-            help="Coordinate to vary, with its range; one to three (repeatable).",
+            help="Coordinate to vary, with its range; one to three (repeatable), any number with --prove.",
         ),
-    ] = None,
-    at: AtOption = None,
+    ] = None
+    at: AtOption = None
     rays: Annotated[
         int, typer.Option("--rays", help="Number of rays from the pose, instead of a grid; 0 for a grid.")
-    ] = 0,
+    ] = 0
     out: Annotated[
-        Path | None, typer.Option("--out", help="Output file: a table (.csv) or a figure (.png, .svg, .pdf).")
-    ] = None,
-    tool: ToolOption = "",
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Output file: a table (.csv) or a figure (.png, .svg, .pdf); with --prove a proof (.npz).",
+        ),
+    ] = None
+    tool: ToolOption = ""
     singular: Annotated[
         bool,
         typer.Option(
             "--singularities", help="Also print the distance of the grid to singularities, by kind."
         ),
-    ] = False,
-    mode: ModeOption = "",
-    as_json: JsonOption = False,
-) -> None:
-    """Workspace within all limits: reachable poses, volume and conditioning, on a grid or along rays."""
+    ] = False
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Decide boxes of poses with a proof, instead of a grid of poses.")
+    ] = False
+    serial: Annotated[
+        float,
+        typer.Option(
+            "--serial", help="With --prove: margin that every leg shall keep from serial singularities."
+        ),
+    ] = 1e-3
+    parallel: Annotated[
+        float,
+        typer.Option("--parallel", help="With --prove: inverse condition that the Jacobian shall keep."),
+    ] = 1e-2
+    decided: Annotated[
+        float, typer.Option("--decided", help="With --prove: share of the volume at which the search ends.")
+    ] = 0.99
+    boxes: Annotated[
+        int, typer.Option("--boxes", help="With --prove: how many boxes are evaluated at most.")
+    ] = 400_000
+    mode: ModeOption = ""
+    as_json: JsonOption = False
+
+
+@command("workspace")
+@with_options_of(WorkspaceRun)
+def workspace_command(robot_name: str, run: WorkspaceRun) -> None:
+    """Workspace within all limits: poses, their volume, conditioning, on a grid or along rays; or proved."""
     from nacelle.kinematics.workspace import workspace, workspace_boundary
     from nacelle.report.workspace import reach_data, reach_lines, workspace_data, workspace_lines
 
-    robot = load_robot(robot_name, mode)
-    start = read_pose(robot, at, tool)
-    if rays:
-        if over or out or singular:
-            raise NacelleError("--rays excludes --over, --out and --singularities")
-        reached = workspace_boundary(robot, at=start, rays=rays, tool=tool or None)
-        print_result(reached, reach_data, reach_lines, as_json)
+    robot = load_robot(robot_name, run.mode)
+    start = read_pose(robot, run.at, run.tool)
+    if run.rays:
+        if run.over or run.out or run.singular or run.prove:
+            raise NacelleError("--rays excludes --over, --out, --singularities and --prove")
+        reached = workspace_boundary(robot, at=start, rays=run.rays, tool=run.tool or None)
+        print_result(reached, reach_data, reach_lines, run.as_json)
         return
-    if not over:
+    if not run.over:
         raise NacelleError(
             f"no coordinate to vary; give --over NAME=LOW:HIGH with {', '.join(robot.motion.coordinates)}"
         )
-    check_output_file(out, (".csv", *PICTURES))
-    grid = workspace(robot, read_ranges(robot, over), at=start, tool=tool or None)
-    if out is not None and out.suffix.lower() == ".csv":
-        write_or_print(_grid_table(grid), out)
-    elif out is not None:
-        write_picture(grid.plot, out)
-    print_result(grid, workspace_data, workspace_lines, as_json, singular=singular)
+    ranges = read_ranges(robot, run.over)
+    if run.prove:
+        _prove_workspace(robot, ranges, start, run)
+        return
+    check_output_file(run.out, (".csv", *PICTURES))
+    grid = workspace(robot, ranges, at=start, tool=run.tool or None)
+    if run.out is not None and run.out.suffix.lower() == ".csv":
+        write_or_print(_grid_table(grid), run.out)
+    elif run.out is not None:
+        write_picture(grid.plot, run.out)
+    print_result(grid, workspace_data, workspace_lines, run.as_json, singular=run.singular)
+
+
+def _prove_workspace(robot: Robot, ranges: Any, start: Any, run: WorkspaceRun) -> None:
+    """Prove a workspace, and write the proof or a picture of it."""
+    from nacelle.proof.file import save_proof
+    from nacelle.proof.workspace import prove_workspace
+    from nacelle.report.proof import proved_data, proved_lines
+
+    if run.tool or run.singular:
+        raise NacelleError(
+            "--prove excludes --tool and --singularities: a proof is about poses of the platform"
+        )
+    points = [name for name, values in ranges.items() if len(values) > 2]
+    if points:
+        raise NacelleError(f"--prove takes no points: give --over {points[0]}=LOW:HIGH")
+    check_output_file(run.out, (".npz", *PICTURES))
+    margins: dict[str, float] = {"serial": run.serial, "parallel": run.parallel, "decided": run.decided}
+    proved = prove_workspace(robot, ranges, at=start, boxes=run.boxes, **margins)
+    if run.out is not None and run.out.suffix.lower() == ".npz":
+        report_written(save_proof(proved, run.out))
+    elif run.out is not None:
+        write_picture(proved.plot, run.out)
+    print_result(proved, proved_data, proved_lines, run.as_json)
 
 
 def _grid_table(grid: Workspace) -> Iterator[str]:
