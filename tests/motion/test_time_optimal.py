@@ -71,6 +71,7 @@ def test_circle_in_closed_form(fivebar: nacelle.Robot) -> None:
         20.0 * radius
     )
     assert result.duration == pytest.approx(time, rel=2e-4)
+    assert 0.995 * time < result.lower_bound < time
 
 
 def test_limits_hold_and_one_is_saturated(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:
@@ -78,6 +79,7 @@ def test_limits_hold_and_one_is_saturated(fivebar: nacelle.Robot, hop: TimeOptim
     assert use.max() <= 1.0
     assert np.mean(use > 0.99) > 0.85
     assert hop.profile.gap < 1e-6 * hop.duration
+    assert 0.99 * hop.duration < hop.lower_bound < hop.duration
 
 
 def test_sensitivity_is_that_of_another_solution(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:

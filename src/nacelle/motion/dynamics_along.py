@@ -50,7 +50,9 @@ from nacelle.trajectory.sampling import counting_start
 WIDE, NARROW = 0.5, 0.02
 # Half the parts of an interval between which joints may turn back, and the speed at which that is seen, as
 # a part of the path in a second.
-_DIVISIONS, _CREEP = 4, 1e-6
+_DIVISIONS, _CREEP = 24, 1e-6
+# The least jump of a force that is looked for, as a part of the largest force.
+_JUMP = 1e-6
 
 
 def has_dry_friction(robot: Robot) -> bool:
@@ -272,7 +274,7 @@ class PathDynamics:
     def friction_reversals(self, s: Array) -> Array:
         """Parameters at which a joint turns back, so that dry friction jumps: between neighbours of s (P,).
 
-        Forces at hardly any speed are compared over short steps: where they jump, the place is bisected.
+        Forces at hardly any speed are compared over short steps: where they jump, the step is bisected.
         """
         if not (self.friction and has_dry_friction(self.robot)):
             return np.zeros(0)
@@ -289,11 +291,13 @@ class PathDynamics:
             return np.asarray(evaluate_states("inverse", robot, states, flags, physics=self.physics)["force"])
 
         values = creep_forces(samples)
-        scale = 1e-9 * np.max(np.abs(values), initial=1e-300)
-        jump = np.max(np.abs(np.diff(values, axis=0)), axis=1)
-        around = np.minimum(np.append(jump[1:], np.inf), np.append(np.inf, jump[:-1]))
-        k = np.flatnonzero(jump > 3.0 * around + scale)
-        low, high, first, last, size = samples[k], samples[k + 1], values[k], values[k + 1], jump[k]
+        scale = np.max(np.abs(values), initial=1e-300)
+        # What steps have beyond the mean of their neighbours: third order where nothing jumps.
+        change = np.pad(np.diff(values, axis=0), ((1, 1), (0, 0)), "edge")
+        excess = np.max(np.abs(change[1:-1] - 0.5 * (change[:-2] + change[2:])), axis=1)
+        around = np.maximum(np.append(excess[1:], 0.0), np.append(0.0, excess[:-1]))
+        k = np.flatnonzero((excess > _JUMP * scale) & (excess > 0.4 * around))
+        low, high, first, last = samples[k], samples[k + 1], values[k], values[k + 1]
         for _ in range(45):
             if not len(k):
                 break
@@ -302,7 +306,7 @@ class PathDynamics:
             left = np.max(np.abs(here - first), axis=1) < np.max(np.abs(here - last), axis=1)
             low, first = np.where(left, middle, low), np.where(left[:, None], here, first)
             high, last = np.where(left, high, middle), np.where(left[:, None], last, here)
-        real = np.max(np.abs(last - first), axis=1, initial=0.0) > 0.3 * size
+        real = np.max(np.abs(last - first), axis=1, initial=0.0) > 0.1 * _JUMP * scale
         return np.asarray(0.5 * (low + high)[real])
 
     def require_within_positions(self, s: Array) -> None:

@@ -24,8 +24,15 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, RestLimitError
 from nacelle.model.robot import Robot
+from nacelle.motion.bound import bound_places, costate_at, lower_bound
 from nacelle.motion.dynamics_along import NARROW, WIDE, PathDynamics
-from nacelle.motion.interior_point import PointLimits, Profile, evaluate_slacks, fastest_profile, profile_at
+from nacelle.motion.interior_point import (
+    PointLimits,
+    Profile,
+    evaluate_slacks,
+    fastest_profile,
+    profile_at,
+)
 from nacelle.motion.limits import DriveLimits, LimitName, LimitRows, Limits, PlatformLimits, ToolLimits
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
@@ -110,6 +117,29 @@ class TimeOptimal(Plottable):
             if np.any(close) or abs(cost) > 1e-6 * self.duration
         ]
         return tuple(sorted(entries, key=lambda item: item.sensitivity))
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """A time that no motion along the path within the limits goes below, s; 0 with redundant actuators.
+
+        The certificate of the motion: `duration` less this bounds what is left to the optimum
+        (`nacelle.motion.bound`), where limits are not convex, too.
+        """
+        dynamics = PathDynamics(self.robot, self.trajectory.path, self.limits, friction=self.friction)
+        if dynamics.internal > 0:
+            return 0.0
+        motion, profile, points = self.trajectory, self.profile, self.points
+        step = np.diff(motion.s)
+        parts, weights = bound_places(profile.z > 0.0)
+        i, theta = np.repeat(np.arange(len(step)), parts.shape[1]), parts.ravel()
+        z = profile_at(step, profile.z, profile.b, i, theta)[1]
+        s, p = motion.s[i] + theta * step[i], np.sqrt(z)
+        limits, _ = dynamics.limits_at(s, p, i, theta, moving=np.ones_like(p), spread=NARROW)
+        slope = evaluate_slacks(points, step, profile.z, profile.b, profile.nu).S_u
+        pull = np.sum(profile.multipliers * slope, axis=1)
+        mean = np.bincount(points.interval, pull, len(step)) / step
+        costate = costate_at(s, motion.path.stops, motion.s, profile.z, mean)
+        return lower_bound(limits, weights.ravel() * step[i], z, costate)
 
     def force_use(self, t: Array) -> Array:
         """Forces of the actuators over their limits (m, actuators) at times (m,); zero without a limit.
@@ -363,7 +393,7 @@ class _Search:
         """A profile within all limits, the one before or a slow one, and its internal forces."""
         s, path = self.s, self.dynamics.path
         if self.z is not None:
-            for factor in (0.98, 0.9, 0.7):
+            for factor in (0.995, 0.98, 0.9, 0.7):
                 z, b = factor * self.z, factor * self.b
                 forces = _internal_forces(points, evaluate_slacks(points, step, z, b, 0.0 * nu).S)
                 if np.all(evaluate_slacks(points, step, z, b, forces).S > 0.0):

@@ -17,7 +17,7 @@ def motion_data(result: TimeOptimal) -> dict[str, Any]:
         "duration": result.duration,
         "length": result.trajectory.path.length,
         "nodes": len(result.trajectory.s),
-        "gap": result.profile.gap,
+        "lower_bound": result.lower_bound,
         "limits": [
             {
                 "limit": item.limit[0],
@@ -42,4 +42,10 @@ def motion_parts(result: TimeOptimal) -> list[Part]:
         )
     friction = "" if result.friction else ", without friction"
     head = f"{result.robot.name}: {result.duration:.6g} s from rest to rest{friction}"
-    return [head, table] if result.saturations else [head]
+    bound = result.lower_bound
+    gap = (
+        f"; no motion is more than {100.0 * (1.0 - bound / result.duration):.2g} % faster"
+        if bound > 0.0
+        else ""
+    )
+    return [head + gap, table] if result.saturations else [head + gap]
