@@ -4,8 +4,8 @@
     python benchmarks/proof.py --device                       # on a machine with a CUDA device
     python benchmarks/proof.py --codac path/to/other/python   # an interpreter with codac 2 and NumPy
 
-The boxes are those of a Gough-Stewart platform within 100 mm and 0.26 rad of its reference, a 32nd of that wide
-in every coordinate. nacelle bounds everything that `prove_workspace` asks of a pose but the conditioning: limits
+The boxes are those of a Gough-Stewart platform within 100 mm and 0.26 rad of its reference, a 32nd of that
+wide. nacelle bounds everything that `prove_workspace` asks of a pose but the conditioning: limits
 and margins of all six legs. codac contracts the same boxes by the six legs' limits alone, CtcInverse of
 |p + R b - A|^2. Rates are those of one core, and of one device with the boxes on it.
 """
