@@ -1,8 +1,8 @@
 """The equations of five robots a second time, from their YAML, for the checker of proofs; no code of nacelle.
 
-Each robot has a function from its description (plain YAML) to the coordinates of its actuators at a pose, in mpmath.
-What they say of the limits of the actuators, and the Jacobian by differences of them with 60 digits, is compared with
-the text of the equations in a proof (`compare`).
+Each robot has a function from its description (plain YAML) to the coordinates of its actuators at a pose, in
+mpmath. What they say of the limits of the actuators, and the Jacobian by differences of them with 60 digits,
+is compared with the text of the equations in a proof (`compare`).
 """
 
 from __future__ import annotations
