@@ -106,7 +106,7 @@ def on_device(region, boxes, samples):
         ("affine forms", affine_program(program, ("z",), ("rest",))),
     ):
         function = DeviceFunction(bounds, CudaOptions(ieee=True))
-        known = {"u_lo": low, "u_hi": high, "rest_lo": -rest, "rest_hi": rest, "rest": rest, **no_numbers}
+        known = {"u_lo": low, "u_hi": high, "rest_lo": -rest, "rest_hi": rest, "rest_e": rest, **no_numbers}
         given = {variable.name: known[variable.name] for variable in bounds.inputs if variable.size}
         found = function(**given)
         rates[name] = len(boxes) / burst(function.bind(**given).call)
