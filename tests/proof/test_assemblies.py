@@ -205,3 +205,18 @@ def test_other_robots_are_refused() -> None:
         certified_assemblies(library_robot("3rps"), [0.0, 0.0, 0.0])
     with pytest.raises(ProofError, match="2 finite numbers"):
         certified_assemblies(library_robot("fivebar"), [0.0, float("nan")])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("profile", ["planar RPR", "planar RRR", "planar PRR"])
+@pytest.mark.parametrize("part", range(5))
+def test_seeded_searches_find_no_more(profile: str, part: int) -> None:
+    for seed in range(70 * part, 70 * part + 70):
+        robot = random_robot(profile, seed)
+        # Away from the reference pose, near which most robots of the profile have two assemblies alone.
+        rng = np.random.default_rng(seed)
+        q = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot), limits=False).q
+        q = q + 0.1 * rng.uniform(-1.0, 1.0, 3)
+        result = certified_assemblies(robot, q)
+        for other in nacelle.forward_kinematics(robot, q, assemblies=True).assemblies.x:
+            assert result.undecided or distances(result.x, other[None]).min(initial=np.inf) < 1e-7

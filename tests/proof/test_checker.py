@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nacelle import robots
 from nacelle.proof.file import load_proof, save_proof
 from nacelle.proof.region import Margins
 from nacelle.proof.workspace import ProvenWorkspace, prove_workspace
@@ -17,6 +18,7 @@ from support.library import library_robot
 
 pytest.importorskip("flint", reason="python-flint is missing: it comes with requirements/dev.txt")
 from support import proof_checker as checker
+from support import proof_equations
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +46,21 @@ def test_accepts(proof: checker.Proof) -> None:
     checked, deciding = checker.check_proof(proof)
     assert checked == deciding > 100
     assert {250, 251, 252, 253} <= set(proof.tree.tolist())
+
+
+@pytest.mark.parametrize("name", proof_equations.ROBOTS)
+def test_equations_are_those_of_the_robot(name: str, tmp_path: Path) -> None:
+    proved = prove_workspace(library_robot(name), REGIONS[name], boxes=1)
+    proof = checker.read_proof(save_proof(proved, tmp_path / "proof.npz"))
+    compared, worst = proof_equations.compare(proof, robots.text(name), 5)
+    assert compared == 5
+    assert worst < 1e-13
+    # A length that is another one is noticed.
+    other = (
+        robots.text(name).replace("250 mm", "251 mm").replace("600 mm", "601 mm").replace("310 mm", "311 mm")
+    )
+    with pytest.raises(checker.RejectedError):
+        proof_equations.compare(proof, other, 2)
 
 
 @pytest.mark.slow

@@ -111,3 +111,13 @@ def test_limit_touched_at_one_point_is_never_proved_away() -> None:
         robot, {"y": (-0.04, 0.05), "z": (-0.05, 0.04)}, decided=1.0, boxes=3000, at=[0.0, 0.0, 0.0]
     )
     assert proved.classify([[0.0, 0.0]])[0] != INSIDE
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", REGIONS)
+def test_a_billion_samples(name: str) -> None:
+    # Two hundred million of each robot, none of which contradicts its proof.
+    proved = prove_workspace(library_robot(name), REGIONS[name], decided=0.97)
+    for seed in range(800):
+        wrong, _ = contradictions(proved, 250_000, seed)
+        assert wrong == 0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.native import numpy_kernel, runnable_target
 from nacelle.compile.packed import pack_entry, package_hash, unpack_entry
+from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.registry import TargetError, warn_once
 from nacelle.emit.store import Store
 from nacelle.program.interval import JUMPS, interval_program
@@ -36,7 +37,7 @@ class BoxFunction:
 
         Args:
             program: any program.
-            target: "jit", or "numpy", which needs no compiler.
+            target: "jit", or "numpy", which needs no compiler; with "cuda" `bounds` takes arrays of a device.
         """
         self.program = program
         self.bounds = _compile_bounds(program, target)
@@ -70,7 +71,14 @@ def _compile_bounds(program: Program, target: str) -> Compiled:
 
 
 def compiled_exactly(bounds: Program, target: str = "jit") -> Compiled:
-    """A program as it is, not minimised: from the user's cache or compiled anew."""
+    """A program as it is, not minimised: from the user's cache or compiled anew.
+
+    On "cuda" quotients and roots are those of IEEE 754, on which bounds rest.
+    """
+    if target == "cuda":
+        from nacelle.compile.on_device import DeviceFunction
+
+        return DeviceFunction(bounds, CudaOptions(ieee=True))
     if runnable_target(target).name != "jit":
         return Compiled(bounds, numpy_kernel(bounds), "numpy")
     from nacelle.emit.jit import target as jit

@@ -475,7 +475,7 @@ class _Search:
                 break
             # Broyden's rule: the least change of the slope that explains what has come.
             surprise, way = r - linear - self._correction(self.c), self.c - self.anchor
-            if k:
+            if way @ way > 0.0 and k:
                 self.slope = self.slope + np.outer(surprise, way) / (way @ way)
             self.offset, self.anchor = r - linear, self.c
         self.c = best[1]

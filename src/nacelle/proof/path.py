@@ -55,6 +55,8 @@ from nacelle.trajectory.pieces import Pieces, trajectory_pieces
 
 # Intervals at the beginning, at least; and halvings of the duration after which a claim is not shown.
 _FIRST, _HALVINGS = 16, 16
+# Times at which polynomials are compared with the trajectory.
+_CHECKS = 97
 # Rounding of polynomials, over the sum of their coefficients.
 _ROUNDING = 2.0**-38
 # How much larger than needed the box of the unknowns is chosen at first, and its least radius.
@@ -224,7 +226,7 @@ class _Motion:
     """A trajectory as polynomials, and bounds of it over intervals of time."""
 
     def __init__(self, trajectory: Trajectory, deviation: float) -> None:
-        pieces = trajectory_pieces(trajectory.inside, trajectory.knots)
+        pieces = trajectory_pieces(trajectory.inside, trajectory.knots, checks=_CHECKS)
         nx = pieces.sizes[0]
         self.trajectory, self.deviation, self.times = trajectory, deviation, pieces.times
         table = [pieces.coefficients[:, :, :nx]]
@@ -408,6 +410,9 @@ class _Prover:
             name: add_boxes(middle[name], either_way(first[f"d_{name}"]), second[f"d_{name}"])
             for name in middle
         }
+        if equations.unknown_count:
+            # What is violated is so at the solution, which is known to lie in a box.
+            middle = equations.values(point(x.middle), around(loops.z, loops.solution))
         ways, way_at_middle = (equations.ways_to_limits(part["coordinates"]) for part in (box, middle))
         ways, legs = ways[..., 0], box["margins"][..., 0]
         conditioning = np.full((len(ways), 1), np.inf)
@@ -476,6 +481,10 @@ class _Prover:
         if limits and before.any():
             nearest = limits[int(verdicts.nearest[before][np.argmin(verdicts.least[before][:, 0])])].name
         edges = np.append(segments.start[before], segments.stop[before][-1:])
+        last = self.motion.times[-1] if failed is None else failed.start
+        covers = np.array_equal(segments.stop[before][:-1], segments.start[before][1:])
+        if before.any() and not (covers and edges[0] == self.motion.times[0] and edges[-1] == last):
+            raise ProofError("intervals do not cover the motion: please report this")
         return PathProof(
             self.equations.robot,
             self.motion.trajectory,

@@ -285,11 +285,11 @@ def leaf_boxes(tree: Array, box: Array) -> tuple[Array, Array]:
         leaf = code >= INSIDE
         boxes.append(level[leaf])
         codes.append(code[leaf])
-        level = _halve(level[~leaf], code[~leaf].astype(int))
+        level = halve_boxes(level[~leaf], code[~leaf].astype(int))
     return np.concatenate(boxes), np.concatenate(codes)
 
 
-def _halve(boxes: Array, side: Array) -> Array:
+def halve_boxes(boxes: Array, side: Array) -> Array:
     """Both halves of boxes (N, n, 2) across sides (N,), one behind the other (2 N, n, 2)."""
     rows = np.arange(len(boxes))
     middle = 0.5 * (boxes[rows, side, 0] + boxes[rows, side, 1])
@@ -449,7 +449,7 @@ def search_region(region: PoseRegion, decided: float, boxes: int) -> ProvenWorks
             worst = np.argpartition(volumes, len(volumes) - count)[len(volumes) - count :]
             chosen = np.sort(leaves[worst])
             first = kept.size
-            halves = _halve(kept.box[chosen], kept.side[chosen].astype(int))
+            halves = halve_boxes(kept.box[chosen], kept.side[chosen].astype(int))
             kept.add(halves, np.repeat(kept.holding[chosen], 2, axis=0))
             kept.child[chosen] = first + 2 * np.arange(count)
             added = np.arange(first, kept.size)

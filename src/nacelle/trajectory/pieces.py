@@ -59,8 +59,13 @@ class Pieces(NamedTuple):
         return np.asarray(u * last - before + table[k, 0])
 
 
-def trajectory_pieces(sample: Callable[[Array], Sample], knots: Array) -> Pieces:
+def trajectory_pieces(sample: Callable[[Array], Sample], knots: Array, *, checks: int = 997) -> Pieces:
     """The pieces of a motion that is smooth between knots (K,), s.
+
+    Args:
+        sample: the motion at times (m,), s.
+        knots: times from the first to the last.
+        checks: at how many times the pieces are compared with the motion.
 
     Raises:
         TrajectoryError: if it is not smooth there, or not finite.
@@ -72,7 +77,7 @@ def trajectory_pieces(sample: Callable[[Array], Sample], knots: Array) -> Pieces
     x, v, a = sample(0.5 * (knots[1:] + knots[:-1]))
     sizes = (x.shape[-1], v.shape[-1], a.shape[-1])
     # What an error counts relative to: the largest entry of each of x, v and a.
-    probes = rows(np.linspace(knots[0], knots[-1], 8 * len(knots) + 200))
+    probes = rows(np.linspace(knots[0], knots[-1], 8 * len(knots) + min(checks, 200)))
     groups = np.repeat(np.arange(3), sizes)
     largest = np.array([np.max(np.abs(probes[:, groups == group])) for group in range(3)])
     scale = np.maximum(largest, 1e-9)[groups]
@@ -101,7 +106,7 @@ def trajectory_pieces(sample: Callable[[Array], Sample], knots: Array) -> Pieces
     table = np.array(parts)
     counted = np.flatnonzero(np.any(np.abs(table) > _NOTHING * scale, axis=(0, 2)))
     pieces = Pieces(np.array(ends), table[:, : int(counted[-1]) + 1], sizes)
-    between = np.linspace(ends[0], ends[-1], 997)[1:-1]
+    between = np.linspace(ends[0], ends[-1], checks)[1:-1]
     error = float(np.max(np.abs(pieces.at(between) - rows(between)) / scale))
     if not error <= TOLERANCE:
         raise TrajectoryError(f"pieces of polynomials are off by {error:.1e} of the motion")

@@ -24,6 +24,6 @@ def test_constants_read_back(value: float) -> None:
 
 
 def test_special_constants() -> None:
-    assert c_constant(math.nan, "double") == "NAN"
-    assert c_constant(-math.inf, "float") == "(-INFINITY)"
-    assert c_constant(1e300, "float") == "INFINITY"
+    assert c_constant(math.nan, "double") == "((double)NAN)"
+    assert c_constant(-math.inf, "float") == "((float)-INFINITY)"
+    assert c_constant(1e300, "float") == "((float)INFINITY)"

@@ -15,17 +15,18 @@ import numpy as np
 
 from nacelle.elastic.linear.frequencies import natural_frequencies
 from nacelle.kinematics.motion import joint_motion
+from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.trajectory.base import Trajectory
 from nacelle.trajectory.sampling import sample_trajectory
-from support.flexible.beams import PlacedJoint, rigid_bodies, structure
+from support.flexible.beams import PlacedJoint, Structure, rigid_bodies, structure
 from support.flexible.exudyn_model import _Model, _Planar, _Spatial
 
 Array = np.ndarray
 
 # Time in which the weight rises, until the motion begins, and the steps before it, s.
-_RISE, _SETTLING, _LONG_STEP = 2.0, 2.5, 2e-3
+_RISE, _SETTLING, _LONG_STEP = 1.2, 1.3, 1e-3
 # Samples of the drives' motion, between which it is interpolated.
 _SAMPLES = 4001
 
@@ -66,7 +67,7 @@ def _weigh(model: _Model, gravity: Array) -> None:
 
 
 def exudyn_residual(
-    robot: Robot, trajectory: Trajectory, *, elements: int = 8, step: float = 5e-4, after: float = 1.0
+    robot: Robot, trajectory: Trajectory, *, elements: int = 12, step: float = 5e-4, after: float = 0.5
 ) -> float:
     """Largest distance (m) of the platform from where it settles, after a motion.
 
@@ -142,6 +143,11 @@ def exudyn_motion(
     return stored[keep, 0] - _SETTLING, position if at.normal is None else position @ model.plane
 
 
+def at_joints(at: Structure, body: int) -> list[PlacedJoint]:
+    """The joints of a body."""
+    return [j for j in at.joints if body in (j.joint.predecessor, j.joint.successor)]
+
+
 def _led(base: type) -> type:
     """A model whose drives are led: a joint that is locked but for an offset that is a function of time."""
 
@@ -149,6 +155,16 @@ def _led(base: type) -> type:
         def __init__(self, system: Any, at: Any, elements: int, drives: dict[int, Any]) -> None:
             super().__init__(system, at, elements)
             self.drives = drives
+
+        def beam(self, beam: Any) -> tuple[int, int]:
+            # Rods between ball joints hardly bend.
+            ends = [j.joint for j in at_joints(self.at, beam.body)]
+            rod = all(joint.kind in (JointKind.SPHERICAL, JointKind.POINT) for joint in ends)
+            fine = self.elements
+            self.elements = max(2, fine // 4) if rod else fine
+            ends_of_beam: tuple[int, int] = super().beam(beam)
+            self.elements = fine
+            return ends_of_beam
 
         def options(self, placed: PlacedJoint) -> dict[str, Any]:
             number = next(k for k, joint in enumerate(self.at.robot.joints) if joint is placed.joint)

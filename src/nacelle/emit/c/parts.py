@@ -66,10 +66,10 @@ def c_constant(value: float, real: str) -> str:
     else:
         value = float(value)
         text = repr(value)
-    if math.isnan(value):
-        return "NAN"
-    if math.isinf(value):
-        return "INFINITY" if value > 0 else "(-INFINITY)"
+    if not math.isfinite(value):
+        # The macros are floats, and C++ would not know which function of two real types is meant.
+        macro = "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "-INFINITY"
+        return f"(({real}){macro})"
     return f"({text})" if math.copysign(1.0, value) < 0 else text
 
 

@@ -250,6 +250,7 @@ class HypothesisTest:
         self.signals = signals
         self.base = base_parameters(robot)
         self._motions: dict[object, _RegressorAlongPath | None] = {}
+        self._paths: dict[object, MeasuredPath] = {}
 
     def verdict(self, correction: Correction) -> HypothesisFit:
         """Judge a correction."""
@@ -266,11 +267,12 @@ class HypothesisTest:
         return HypothesisFit(cost + 100.0 * _LOST * lost, residual)
 
     def path(self, correction: Correction) -> MeasuredPath:
-        """The poses that corrected coordinates belong to."""
-        m = len(self.robot.actuators)
-        return measured_path(
-            self.robot, correction.apply(self.signals.value)[:, :m], largest_lost_fraction=_MOST_LOST
-        )
+        """The poses that corrected coordinates belong to, made once for all corrections of forces."""
+        key = correction.motion_key
+        if key not in self._paths:
+            q = correction.apply(self.signals.value)[:, : len(self.robot.actuators)]
+            self._paths[key] = measured_path(self.robot, q, largest_lost_fraction=_MOST_LOST)
+        return self._paths[key]
 
     def _regressor_along(self, correction: Correction) -> _RegressorAlongPath | None:
         """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
