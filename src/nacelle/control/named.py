@@ -56,8 +56,8 @@ DEFAULT_PERIOD = 5e-4
 def controller(
     robot: Robot,
     name: str | ControlLaw,
-    *,
     period: float = DEFAULT_PERIOD,
+    *,
     bandwidth: float | None = None,
     damping: float | None = None,
     delay: float = 0.0,
@@ -66,10 +66,6 @@ def controller(
     resolution: Numbers | None = None,
     ripple: float | None = None,
     force_gains: bool = False,
-    on_stop: str = "zero",
-    on_glitch: str = "stop",
-    singularity: float = 0.0,
-    following: float | tuple[float, ...] | None = None,
     **options: Any,
 ) -> Controller:
     """A controller of a robot by its name, with gains for a bandwidth.
@@ -90,15 +86,8 @@ def controller(
             resolution, else any.
         force_gains: whether a stated bandwidth is taken though its loop is unstable, or a count makes more
             ripple.
-        on_stop: what a stop does: "zero" (no force), "hold" (gravity and damping), "brake" (the same until at
-            rest, then no force).
-        on_glitch: what becomes of a reading that jumps further than a described speed allows: "stop", or
-            "bridge" (predicted for at most ten samples in a row, then a stop).
-        singularity: the least determinant of the actuators' Jacobian at the desired pose, over that at the
-            reset, from 0 to 1: below it is a stop.
-        following: the largest distance of readings from the desired motion, rad or m, one for all or one for
-            each: beyond it is a stop; any if None.
-        **options: of the kind, which shape the program.
+        **options: of the kind, which shape the program, and of `Safeguards`: `on_stop`, `on_glitch`,
+            `singularity`, `following`.
 
     Warns:
         ControlWarning: if the loop is poorly damped, is faster than a third of the natural frequency, or was
@@ -114,6 +103,7 @@ def controller(
     counts = Sensors(resolution).resolutions(robot)
     if name == "adaptive" and resolution is not None:
         options["resolution"] = float(np.max(counts))
+    guards = Safeguards(**{key: options.pop(key) for key in Safeguards._fields if key in options})
     untuned: Any = name
     try:
         kind = (
@@ -123,7 +113,6 @@ def controller(
         )
     except (TypeError, ValueError) as error:
         raise KinematicsError(_reason_unknown(name, options) or f"{name}: {error}") from None
-    guards = Safeguards(on_stop, on_glitch, singularity, following)
     if guards != Safeguards():
         kind = Safeguarded(kind, guards)
     require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
@@ -170,6 +159,7 @@ def _reason_unknown(name: str | ControlLaw, options: dict[str, Any]) -> str:
     """Why a law takes none of some options; empty if it takes all of them."""
     law: Any = CONTROL_LAWS[name]() if isinstance(name, str) else name
     known = [entry.name for entry in dataclasses.fields(law) if entry.name not in ("feedforward", "space")]
+    known += Safeguards._fields
     for option in options:
         if option not in known:
             return f"{law.name} has no option {option!r}; {did_you_mean(option, known)}"

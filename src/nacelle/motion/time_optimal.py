@@ -45,8 +45,8 @@ _THETA = np.array([1e-9, 0.5, 1.0 - 1e-9])
 # steep.
 _NEAR = np.concatenate([_THETA[:1], np.geomspace(3e-5, 8e-3, 8)])
 _PARTS = np.concatenate([_NEAR, (np.arange(1, 63) + 0.5) / 64, 1.0 - _NEAR[::-1]])
-# What a limit keeps in reserve for places between these.
-_RESERVE = 2e-6
+# What a limit keeps in reserve for places between these, and what has to be left of it.
+_RESERVE, _MARGIN = 4e-6, 1e-6
 # Violation above which an interval is halved, error of the time, as a part of it, that an interval may cause,
 # parts of the first intervals that are not halved for it any more, and rounds of all that.
 _COARSE, _ERROR, _FINEST, _ROUNDS = 2e-3, 1e-5, 32, 24
@@ -335,19 +335,19 @@ class _Search:
         least = np.min(S, axis=1, initial=1.0)
         self.worst = float(-np.min(least))
         inexact = self._inexact_intervals()
-        if self.worst <= 0.0 and not np.any(inexact):
+        if self.worst <= -_MARGIN and not np.any(inexact):
             return True
         within = least[: N * len(parts)].reshape(N, len(parts))
         at_rest = least[N * len(parts) :]
         lowest = np.min(within, axis=1)
         np.minimum.at(lowest, points.interval[N * len(parts) :], at_rest)
         coarse = (lowest < -_COARSE) | inexact
-        fine = (lowest < 0.0) & ~coarse
+        fine = (lowest < _MARGIN) & ~coarse
         worst = np.argmin(within, axis=1)
         self.extra = np.concatenate(
             [self.extra, np.stack([s[:-1] + step * parts[worst], 0.0 * step], 1)[fine]]
         )
-        self.reserve = np.where(fine, self.reserve - 0.5 * np.minimum(lowest, 0.0) + 1e-9, self.reserve)
+        self.reserve = np.where(fine, self.reserve + 0.5 * np.maximum(_MARGIN - lowest, 0.0), self.reserve)
         # A new node is where a limit is violated most, else in the middle.
         cut = np.where(lowest < -_COARSE, np.clip(parts[worst], 0.1, 0.9), 0.5)
         every = np.arange(N)

@@ -98,8 +98,10 @@ class Safeguards(NamedTuple):
     """Choices of what is done around a law.
 
     Attributes:
-        on_stop: what a stop does, a key of `STOPS`.
-        on_glitch: what becomes of a wild reading, a key of `WILD_READINGS`.
+        on_stop: what a stop does, a key of `STOPS`: "zero" (no force), "hold" (gravity and damping), "brake"
+            (the same until at rest, then no force).
+        on_glitch: what becomes of a wild reading, one that jumps further than a described speed allows, a key
+            of `WILD_READINGS`: "stop", or "bridge" (predicted for a few samples in a row, then a stop).
         singularity: the least determinant of the actuators' Jacobian at the desired pose, over that at the
             reset; 0 for the margin of every law alone.
         following: how far readings may be from the desired motion, rad or m, one for all or one for each;
