@@ -75,7 +75,7 @@ Kinematics
     Forward kinematics: the pose from actuator coordinates (--q) or from a table of them (--csv).
     $ nacelle fk fivebar --q left.motor=130deg --q right.motor=50deg
   workspace kinematics
-    Workspace within all limits: reachable poses, volume and conditioning, on a grid or along rays.
+    Workspace within all limits: poses, their volume, conditioning, on a grid or along rays; or proved.
     $ nacelle workspace delta --over x=-0.4:0.4 --over z=-0.8:-0.4 --out map.png
   prove proof
     Prove a whole motion: reachable, within limits, on one branch, away from singularities.
@@ -85,7 +85,7 @@ Forces and vibrations
     Inverse dynamics along a motion: actuator force, speed and power, compared with the limits.
     $ nacelle dynamics delta --trajectory circle --radius 100mm --duration 1
   fast motion
-    The fastest motion along a path within the limits of the drives, and which limit to raise.
+    The fastest motion along a path within the limits of the drives; which limit to raise.
     $ nacelle fast delta --path 25-305-25 --reserve 0.05 --csv fast.csv
   reactions dynamics.dynamics
     Joint reactions along a motion: peak radial and axial forces and moments, to size bearings.

@@ -196,9 +196,9 @@ def input_samples(
 ) -> PreciseInputs | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
-    Inputs are known by their names: x, y, or both as u; q, q_dot, q_ddot. All others are independent, and
-    drawn at random. With groups the first input are the robot's free numbers of these groups: rows are those
-    of several robots, each number drawn on its own, at states that are solved for these robots.
+    Inputs are known by their names: x, y; q, q_dot, q_ddot. All others are independent, and drawn at random,
+    or derived. With groups the first input are the robot's free numbers of these groups: rows are those of
+    several robots, each number drawn on its own, at states that are solved for these robots.
 
     Args:
         robot: the robot.
@@ -335,7 +335,7 @@ def _input_row(
 ) -> Row:
     """All inputs of a function at a state."""
     states, x, y = state
-    known: dict[str, Decimals] = {"parameters": states.parameters, "x": x, "y": y, "u": [*x, *y]}
+    known: dict[str, Decimals] = {"parameters": states.parameters, "x": x, "y": y}
     derived = _actuator_inputs if derived is None and "q_ddot" in shapes else derived
     row: Decimals = []
     with localcontext(decimal_context()):
@@ -354,8 +354,6 @@ def _input_sizes(state: _State, name: str, shape: tuple[int, ...]) -> list[float
     count, mechanism = int(np.prod(shape)), state.states.mechanism
     if name == "x" and count == mechanism.layout.nx:
         return [float(unit) for unit in pose_units(mechanism)]
-    if name == "u" and count == mechanism.layout.nx + mechanism.unknown_count:
-        return [*map(float, pose_units(mechanism)), *map(float, unknown_units(mechanism))]
     if name == "y" and count == mechanism.unknown_count:
         return [float(unit) for unit in unknown_units(mechanism)]
     return [0.0] * count

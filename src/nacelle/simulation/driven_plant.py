@@ -25,7 +25,7 @@ and the bristles of a joint that slides at a rate w relax with at most sigma_0 m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -35,12 +35,13 @@ import numpy as np
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.shapes import actuators_shape
 from nacelle.model.robot import Robot
+from nacelle.program.identities.values import PreciseInputs
 from nacelle.simulation.drives import DriveNumbers, Drives
 from nacelle.simulation.feedback import MOTOR, LoopModel
 from nacelle.simulation.integration import SuitedSteps
 from nacelle.simulation.plant import Plant
 from nacelle.simulation.rigid_plant import rigid_plant
-from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.physics import check_inputs_with, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
 
 
@@ -59,6 +60,7 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     def state(robot: Robot) -> tuple[int]:
         return (size(robot)[0] + drives.states,)
 
+    @check_inputs_with(_state_sampler(plant))
     @physics(s=state, u=actuators_shape, constants=constant_shape)
     def driven_flow(robot: Robot, s: Array, u: Array, constants: Array, **options: Any) -> Array:
         (inner,) = size(robot)
@@ -103,6 +105,20 @@ def _shape(plant: LoopModel, index: int) -> Callable[[Robot], tuple[int, ...]]:
         return list((input_shapes(plant.flow, robot) or {}).values())[index]
 
     return shape
+
+
+def _state_sampler(plant: LoopModel) -> Callable[..., Any]:
+    """How states of the plant are drawn, with numbers of the drives behind them; as if it had no drives."""
+    sampler = check_sampler_of(plant.flow)
+
+    def samples(
+        robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+    ) -> PreciseInputs | None:
+        plants = dict(zip(("s", "u", "constants"), input_shapes(plant.flow, robot) or {}, strict=True))
+        renamed = {plants.get(name, name): shape for name, shape in shapes.items()}
+        return None if sampler is None else sampler(robot, renamed, groups)
+
+    return samples
 
 
 # ---- the plant

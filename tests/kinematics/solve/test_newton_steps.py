@@ -14,16 +14,18 @@ import pytest
 import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics import reference as dynamics
+from nacelle.elastic.dynamics.models import elastic_flow
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.configuration import closure_equations_at, configuration
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import pose_sampler
 from nacelle.kinematics.solve import newton_steps
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
-from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.physics import check_sampler_of, input_shapes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support import wide
@@ -293,3 +295,18 @@ def test_the_error_of_a_step_is_the_largest_gap() -> None:
             error = float(newton_steps.loop_closing_step(robot, y + off, x)["error"])
             assert np.max(np.abs(gaps)) == error
             assert (error < 1e-12) is (off == 0.0)
+
+
+def test_steps_of_poses_are_checked_where_loops_are_closed() -> None:
+    """Their u is a pose with its unknowns; that of a flow are commands, and its states are no pose."""
+    robot = library_robot("3rps")
+    mechanism, shapes = mechanism_of(robot), input_shapes(newton_steps.pose_path_step, robot)
+    assert shapes is not None
+    sampler = check_sampler_of(newton_steps.pose_path_step)
+    assert sampler is not None
+    for row in sampler(robot, shapes).check:
+        u = np.array([float(value) for value in row[: shapes["u"][0]]])
+        x, y = np.split(u, [mechanism.layout.nx])
+        assert y.size
+        assert np.max(np.abs(kinematic_model.closure_residuals(robot, x, y))) < 1e-14 * robot.size
+    assert pose_sampler(elastic_flow) is None

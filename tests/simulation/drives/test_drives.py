@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compile.check import evaluate_program, split_row
+from nacelle.compile.refusals import refusal_reason
+from nacelle.compile.specification import Specification, resolve_input_shapes
 from nacelle.model.joint import FrictionTerm
 from nacelle.simulation.driven_plant import driven_model, driven_plant, rates_and_mobility, sticking_rate
 from nacelle.simulation.drives import Cogging, DriveNumbers, Drives, LuGre, stiction_of
 from nacelle.simulation.flow import RIGID_MODEL, flow
 from nacelle.simulation.integration import SuitedSteps
 from nacelle.simulation.rigid_plant import rigid_plant
+from nacelle.spatial.physics import Form
 from support.cart import cart
 from support.library import library_robot
 
@@ -116,6 +120,33 @@ def test_the_flow_by_hand() -> None:
     force = [0.8 + 0.3 * np.sin(40.0 * q[0] + 0.1) - friction, g + 0.2 * np.sin(30.0 * q[1] + 0.5)]
     np.testing.assert_allclose(whole[:4], flow(robot, s, np.array(force), quat), rtol=1e-13)
     np.testing.assert_allclose(whole[4:], [(-0.6 - g) / 2e-3, b_rate], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "name", ["prrrp", *(pytest.param(name, marks=pytest.mark.slow) for name in ("3rps", "palida"))]
+)
+def test_the_flow_is_checked_at_states_of_the_robot(name: str) -> None:
+    """There the compact form is the tree to rounding; commands that are called u are no pose."""
+    loose = stiction_of(library_robot(name), static=1.4)
+    drives = Drives(bandwidth=2000.0, stiction=loose.friction, cogging=(3.0, 200.0, 0.3))
+    plant = driven_plant(rigid_plant(loose.robot, smooth=1e-3), drives)
+    flow, robot = plant.model.flow, plant.robot
+    shapes = resolve_input_shapes(flow, robot)
+    specification = Specification(flow, robot, shapes, options=dict(plant.options))
+    program, check = specification.program_with_check()
+    assert check is not None
+    assert plant.inner is not None
+    for s, u, quat in (split_row(row, shapes) for row in check.inputs):
+        np.testing.assert_array_equal(quat, plant.constants)
+        x, v = plant.inner.split(s[: plant.inner.size])
+        np.testing.assert_allclose(plant.inner.state(x, v), s[: plant.inner.size], atol=1e-9)
+        assert not np.any(np.isin(u, x))
+    np.testing.assert_array_equal(
+        check.outputs, [specification.evaluate(row, Form.TREE)["out"] for row in check.inputs]
+    )
+    error = np.abs(evaluate_program(program, check.inputs) - check.outputs)
+    assert np.max(error) < 1e-12 * np.max(np.abs(check.outputs))
+    assert not refusal_reason(robot)
 
 
 # ---- Steps that suit drives: the limits at which the Runge-Kutta method becomes unstable

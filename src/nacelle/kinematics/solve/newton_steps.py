@@ -34,11 +34,13 @@ from nacelle.kinematics.kinematic_model import (
     pose_tangent,
 )
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.samples import Decimals, PreciseStates, input_samples
 from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_scales, unknowns_shape
 from nacelle.model.joint import Primitive
 from nacelle.model.reduced import ReducedLayout
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import compact_form, physics
+from nacelle.program.identities.values import PreciseInputs
+from nacelle.spatial.physics import check_inputs_with, compact_form, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import (
@@ -300,6 +302,18 @@ def pose_and_unknowns_shape(robot: Robot) -> tuple[int]:
     return (pose_shape(robot)[0] + unknowns_shape(robot)[0],)
 
 
+def _pose_step_samples(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+) -> PreciseInputs | None:
+    """Samples of inputs (u, q), at whose u = [x; y] the loops are closed."""
+
+    def derive_inputs(states: PreciseStates, state: Decimals) -> dict[str, Decimals]:
+        (size,) = pose_and_unknowns_shape(states.robot)
+        return {"u": state[:size]}
+
+    return input_samples(robot, shapes, groups, derive_inputs)
+
+
 def _step_of_pose(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """A step of the pose and the unknowns u = [x; y] towards actuator coordinates q, for every robot.
 
@@ -343,6 +357,7 @@ def _step_of_pose(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     }
 
 
+@check_inputs_with(_pose_step_samples)
 @physics(u=pose_and_unknowns_shape, q=actuators_shape)
 def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """`_step_of_pose` to the coordinates of actuators, all of them."""
@@ -350,6 +365,7 @@ def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     return {name: step[name] for name in ("dy", "error", "distances")}
 
 
+@check_inputs_with(_pose_step_samples)
 @physics(u=pose_and_unknowns_shape, q=actuators_shape)
 def fitted_pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """`_step_of_pose` to the pose that fits the coordinates of redundant actuators best."""
@@ -357,6 +373,7 @@ def fitted_pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     return {"dy": step["dy"], "error": step["fit"], "distances": step["distances"]}
 
 
+@check_inputs_with(_pose_step_samples)
 @physics(u=pose_and_unknowns_shape, q=actuators_shape)
 def pose_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """`pose_path_step` alone."""
