@@ -1,6 +1,7 @@
 """Degrees of freedom where tolerances decide much: residuals that are noise alone are taken for noise."""
 
 import numpy as np
+import pytest
 
 import nacelle
 from nacelle.calibration import (
@@ -15,6 +16,7 @@ from nacelle.calibration import (
 )
 
 
+@pytest.mark.slow
 def test_more_parameters_than_heights() -> None:
     robot = nacelle.load("delta")
     encoders = encoders_of(robot)

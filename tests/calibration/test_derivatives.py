@@ -31,8 +31,8 @@ from nacelle.vision.camera import Camera
 from support.random_robots import random_robot
 
 CASES = [
-    "6 UPS",
     "planar RRR",
+    "6 UPS",
     "delta",
     "inner loop",
     "orthoglide",
@@ -81,7 +81,7 @@ def test_rates_are_those_of_closures_solved_again(name: str) -> None:
         assert np.max(np.abs(L[:, :, k] - expected)) < 1e-9 * max(scale, 1.0), parameter.name
 
 
-@pytest.mark.parametrize("name", ["fivebar", "6 UPS"])
+@pytest.mark.parametrize("name", ["fivebar", pytest.param("6 UPS", marks=pytest.mark.slow)])
 def test_states_of_other_geometry_are_closed(name: str) -> None:
     """The closures of the machine, evaluated by the tree, at the state that the loops give."""
     robot = random_robot(name, 4)

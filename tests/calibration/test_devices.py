@@ -178,6 +178,7 @@ def test_two_coordinates_in_a_frame_that_nobody_knows() -> None:
         calibrate(Campaign(robot, readings, encoders_of(robot), (height,)), chosen, validate=False)
 
 
+@pytest.mark.slow
 def test_wrong_distances_of_pairs_are_left_out() -> None:
     robot = nacelle.load("fivebar")
     chosen = choose_parameters(known_parameters(robot), ["number.half_base", "zero.*"])

@@ -81,6 +81,7 @@ def test_eight_machines(name: str) -> None:
     check(simulated(robot, 60, 8), 8)
 
 
+@pytest.mark.slow
 def test_eight_five_bars() -> None:
     """With drives that give, so that there is a load to know."""
     flexible, compliance = with_flexible_drives(nacelle.load("fivebar"), 2e3)

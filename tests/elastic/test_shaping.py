@@ -71,6 +71,7 @@ def test_linear_model_predicts_the_plant() -> None:
         assert np.linalg.norm(linear - r) < share * np.linalg.norm(r)
 
 
+@pytest.mark.slow
 def test_shaped_motion_leaves_nothing() -> None:
     robot = model().robot
     shaped = shape_motion(robot, model().path, 0.15, refine=2)

@@ -133,6 +133,7 @@ def test_reactions_are_kept(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:
     assert result.duration > hop.duration
 
 
+@pytest.mark.slow
 def test_redundant_drives_share_by_limits() -> None:
     robot = redundant_planar(3)
     x = nacelle.reference_pose(robot)

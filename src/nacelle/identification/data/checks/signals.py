@@ -247,7 +247,9 @@ def check_resolution(measurement: Measurement) -> Iterator[Finding]:
     """Find forces that are counted in coarse steps: a warning, since their error depends on the motion."""
     for actuator, column in zip(measurement.robot.actuators, measurement.tau.T, strict=True):
         values = column[np.isfinite(column)]
-        quantum, deviation = _quantum(values), float(np.std(values)) if values.size else 0.0
+        if not values.size:
+            continue
+        quantum, deviation = _quantum(values), float(np.std(values))
         # Few samples have few values whatever the channel.
         if quantum > _COARSE * deviation and len(np.unique(values)) < 0.1 * len(values):
             name = f"force.{actuator.name}"
