@@ -193,3 +193,23 @@ def test_crossing_of_a_singularity_is_named() -> None:
     turn = nacelle.Line(x, x + np.array([0.0, 0.0, 2.5]), motion=robot.motion, duration=1.0)
     with pytest.raises((SingularError, UnreachableError), match=r"along (it|the path)"):
         time_optimal(robot, turn)
+
+
+@pytest.mark.slow
+def test_what_a_tool_carries() -> None:
+    """A glass upright to ten degrees, and a load that a cup holds by friction: accelerations of samples."""
+    delta = nacelle.load("delta")
+    path = pick_and_place(nacelle.reference_pose(delta) - [0.1, 0.0, 0.05], "25-200-25", motion=delta.motion)
+    fastest = time_optimal(delta, path).duration
+    friction, grip, angle = 0.4, 45.0, np.radians(10.0)
+    glass = time_optimal(delta, path, tool=ToolLimits(spill=angle))
+    cup = time_optimal(delta, path, tool=ToolLimits(friction=friction, grip=grip))
+    for result, share in (
+        (glass, lambda up, side: side / (np.tan(angle) * up)),
+        (cup, lambda up, side: side / (friction * (grip - up))),
+    ):
+        a = result.trajectory.sample(20_001)[1].a
+        used = share(a[:, 2] + 9.81, np.hypot(a[:, 0], a[:, 1]))
+        assert 0.99 < np.max(used) <= 1.0
+        assert result.duration > 1.05 * fastest
+        assert worst_use(delta, result).max() <= 1.0
