@@ -30,6 +30,7 @@ def _platform_motion(plant: Plant, machine: Model) -> tuple[np.ndarray, np.ndarr
     return point[:n], v[0, :n], a[0, :n]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", PLANTS)
 def test_plants_agree_with_inverse_dynamics(name):
     """Forces that drive the plant are those that nacelle computes for its acceleration.

@@ -17,7 +17,7 @@ TILTS = {"rx": (-0.1, 0.1), "ry": (-0.1, 0.1), "rz": (-0.1, 0.1)}
     ("name", "shape", "orientations"),
     [
         ("fivebar", "box", None),
-        ("delta", "cylinder", None),
+        pytest.param("delta", "cylinder", None, marks=pytest.mark.slow),
         pytest.param("delta", "sphere", None, marks=pytest.mark.slow),
         pytest.param("gough-stewart", "box", TILTS, marks=pytest.mark.slow),
     ],

@@ -67,6 +67,7 @@ def study_of(folder: Path, text: str, **entries: Any) -> Study:
     return Study(study | entries, target=target)
 
 
+@pytest.mark.slow
 def test_limits_of_variants_are_those_of_their_texts(tmp_path: Path) -> None:
     """Of drives, of joints of the tree and of closures; with a length, which is a free number, too."""
     text = text_of("fivebar", LIMITED)
@@ -124,6 +125,7 @@ def test_limits_of_variants_are_those_of_their_texts(tmp_path: Path) -> None:
         substituted(text, opening="0.3 rad")
 
 
+@pytest.mark.slow
 def test_sections_decide_frequencies_and_masses(tmp_path: Path) -> None:
     """And forces, which masses of beams are part of; a deviation of another number comes on top."""
     text = flexible_text()
@@ -162,6 +164,7 @@ def test_sections_decide_frequencies_and_masses(tmp_path: Path) -> None:
     assert abs(found["f"][0] / found["f"][1] - 1.0) > 0.1
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.floats(-1.0, -0.1), st.floats(0.1, 5.0), st.floats(0.5, 9.0), st.floats(0.2, 1.5))
 def test_limits_are_linear_in_constants(low: float, high: float, torque: float, opening: float) -> None:

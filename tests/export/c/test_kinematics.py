@@ -59,6 +59,7 @@ def fuzz(robot: Robot, folder: Path, count: int, seed: int = 0) -> Calls:
     return calls
 
 
+@pytest.mark.costly
 @needs_compiler
 @pytest.mark.parametrize("name", ["fivebar", "delta", "3rrr"])
 def test_calls_in_any_order(tmp_path: Path, name: str) -> None:
@@ -69,6 +70,7 @@ def test_calls_in_any_order(tmp_path: Path, name: str) -> None:
     assert OUT_OF_LIMITS in calls.status
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_angles_that_count_turns(tmp_path: Path) -> None:
     """As in a package with a controller: they are unknowns, and begin where they are."""

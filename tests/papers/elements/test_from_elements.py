@@ -55,6 +55,7 @@ def test_library(name: str) -> None:
     assert_as_the_tree(library_robot(name))
 
 
+@pytest.mark.slow
 def test_which_robots_have_no_elements() -> None:
     reasons = {name: reason_without_elements(mechanism_of(library_robot(name))) for name in NAMES}
     assert {name for name, reason in reasons.items() if reason} == WITHOUT
