@@ -45,7 +45,7 @@ from nacelle.spatial.scalar import Array
 
 # Probabilities below which a sum of squares, and a cause, is beyond chance.
 _POOR, _CAUSE = 1e-4, 1e-4
-# Values that many tolerances from the description are told, and so far from it that it is none of them.
+# Values this many tolerances from the description are reported; beyond the second number they are an error.
 _FAR, _TOO_FAR = 5.0, 40.0
 _WORKSPACE = 200
 # What lines of `sources` begin with that say where calibrated numbers come from.
