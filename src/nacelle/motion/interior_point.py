@@ -19,7 +19,7 @@ neighbours among them:
 by Gauss's quadrature, next to a stop with the weight theta^(-1/2) of a motion that starts there.
 
 Primal and dual steps (S. Boyd, L. Vandenberghe, "Convex optimization", 2004, 11.7, with the predictor of
-Mehrotra) solve (H + J^T (lambda / S) J) dx = ..., with two diagonals beside the main one, and keep S > 0:
+Mehrotra) solve (H + J^T (lambda / S) J) dx = ..., with a band of five diagonals, and keep S > 0:
 every iterate is a motion within its limits. With friction that grows with sqrt(z) some limits are not convex;
 curvature that is not positive is left out of H, and the result is a local optimum (`nacelle.motion.bound`
 bounds what is left). lambda, s, is how much time a limit costs: dT = -sum of lambda dS.
@@ -30,6 +30,7 @@ Arrays have the points last: what is summed over limits is contiguous along poin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,8 @@ from nacelle.spatial.scalar import Array
 # Part of the way to the nearest limit that a step goes, and the most iterations.
 _STEP, _ITERATIONS = 0.99, 120
 _TINY, _TINY_ROOT = 1e-300, 1e-100
-# Gap and residual over the time of a profile from which others may start; how far products may be from their mean.
+# Gap and residual over the time of a profile from which others may start; how far its products lambda S may
+# be from their mean.
 _CENTRAL, _NEAR = 5e-4, 0.1
 # Points of the quadrature of the time in an interval.
 _GAUSS = 5
@@ -76,8 +78,8 @@ class PointLimits:
         """The limits at some of the points."""
         return PointLimits(*(part[..., at] for part in vars(self).values()))
 
-    def joined(self, other: PointLimits) -> PointLimits:
-        """The limits at these points, then at others."""
+    def append(self, other: PointLimits) -> PointLimits:
+        """Give the limits at these points, then at others."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return PointLimits(*(np.concatenate(pair, axis=-1) for pair in pairs))
 
@@ -95,7 +97,7 @@ class PointLimits:
 
 
 def _affine(e: Array, u: Array, z: Array, root: Array) -> Array:
-    """e . (u, z, sqrt(z), 1) with e (4, ..., P)."""
+    """Give e . (u, z, sqrt(z), 1) with e (4, ..., P)."""
     S = e[0] * u
     S += e[1] * z
     S += e[2] * root
@@ -121,7 +123,7 @@ class Start(NamedTuple):
         b: bends (N,).
         nu: internal forces (k, P).
         gap: part of the time by which it may be from the optimum.
-        multipliers: lambda of all limits (R + C, P), near those of the gap; NaN where there are none.
+        multipliers: lambda of all limits (R + C, P), near those of the gap; NaN where it is unknown.
     """
 
     z: Array
@@ -222,7 +224,7 @@ class _Affine(NamedTuple):
 
 
 class _Direction(NamedTuple):
-    """A step: of the unknowns and internal forces, least relative changes of S, lambda and z, change of lambda."""
+    """A step of unknowns, internal forces and lambda; least relative changes of S, lambda and z."""
 
     dx: Array
     dnu: Array
@@ -246,6 +248,14 @@ class _Solver:
         self.first = 2 * i
         self.u_x = np.stack([-c, 4.0 * (1.0 - 2.0 * theta) * c, c])
         self.z_x = limits.moving * _shapes(theta)
+        weight, self.inner_x, self.inner_pairs = _quadrature(tuple(np.flatnonzero(~free)), N)
+        self.weight = weight * step
+        self.lam = np.zeros(0)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """What these loops need besides."""
+        limits = self.limits
         pairs_u, pairs_z = self.u_x[_FIRST], self.z_x[_FIRST]
         self.pairs = np.stack(
             [
@@ -254,16 +264,6 @@ class _Solver:
                 pairs_z * self.z_x[_SECOND],
             ]
         )
-        theta, weight = _quadrature(free)
-        self.weight = weight * step
-        self.inner_x = _shapes(theta)
-        self.inner_pairs = self.inner_x[_FIRST] * self.inner_x[_SECOND]
-        self.lam = np.zeros(0)
-        self.prepare()
-
-    def prepare(self) -> None:
-        """What these loops need besides."""
-        limits = self.limits
         self.first_points = np.searchsorted(limits.interval, np.arange(len(self.step)))
         self.neighbours = self.first + np.arange(3)[:, None]
         k, _, P = limits.null.shape
@@ -284,13 +284,10 @@ class _Solver:
         self.lam = np.where(np.isfinite(product), product, mu) / self.S
         residual, iterations = np.inf, 0
         central = start
-        scale = np.empty_like(x)
         while iterations < _ITERATIONS:
             iterations += 1
-            gap, stationarity = self.lagrangian(gradient)
+            gap, residual = self.lagrangian(x, gradient)
             mu = gap / size
-            scale[::2], scale[1::2] = x[::2], x[2::2] + x[:-1:2]
-            residual = float(np.max(np.abs(stationarity * scale)))
             if central is start and gap < _CENTRAL * time and residual < _CENTRAL * time:
                 central = Start(x[::2].copy(), x[1::2].copy(), nu, gap / time, self.lam.copy())
             if gap < tolerance * time and residual < tolerance * time:
@@ -299,7 +296,9 @@ class _Solver:
             affine = self.affine(gradient)
             reach, dual = _largest_step(affine.least), _largest_step(-1.0 - affine.most)
             # Sum of (lambda + dual dlambda) (S + reach dS), with dlambda = -lambda - lambda dS / S.
-            after = gap * (1.0 - dual) + (reach - dual - reach * dual) * affine.once - reach * dual * affine.twice
+            after = (
+                gap * (1.0 - dual) + (reach - dual - reach * dual) * affine.once - reach * dual * affine.twice
+            )
             goal = mu * min(1.0, max(after / gap, 0.0)) ** 3
             step = self.direction(gradient, mu, goal)
             dual, reach = _largest_step(step.dual), min(_largest_step(step.primal), _largest_step(step.speed))
@@ -315,6 +314,8 @@ class _Solver:
             self.lam += dual * step.dlam
             time, gradient = self.time(x)
         gap = float(np.vdot(self.lam, self.S)) + residual
+        if central is start:
+            central = Start(x[::2].copy(), x[1::2].copy(), nu, gap / time, self.lam.copy())
         return Profile(x[::2].copy(), x[1::2].copy(), nu, self.lam, self.S, time, gap, iterations, central)
 
     @property
@@ -360,8 +361,11 @@ class _Solver:
         self.scatter(result, np.add.reduceat(parts, self.first_points, axis=1))
         return np.where(self.free, result, 0.0)
 
-    def lagrangian(self, gradient: Array) -> tuple[float, Array]:
-        """Sum of lambda S, and the gradient of the time less that of lambda S; its curvature is kept."""
+    def lagrangian(self, x: Array, gradient: Array) -> tuple[float, float]:
+        """Sum of lambda S, and the gradient of the time less that of lambda S, over the relative change of z.
+
+        The curvature is kept.
+        """
         point, lam = self.point, self.lam
         W = lam / point.S
         W_u, W_z = W * point.S_u, W * point.S_z
@@ -373,7 +377,9 @@ class _Solver:
         self.add_cones(curvature)
         self.curvature = curvature
         pull = self.gather(_sum(lam, point.S_u), _sum(lam, point.S_z))
-        return float(np.vdot(lam, point.S)), gradient - pull
+        scale = np.empty_like(x)
+        scale[::2], scale[1::2] = x[::2], x[2::2] + x[:-1:2]
+        return float(np.vdot(lam, point.S)), float(np.max(np.abs((gradient - pull) * scale)))
 
     def add_cones(self, curvature: Array) -> None:
         """Add the curvature of cones (3, P)."""
@@ -411,14 +417,14 @@ class _Solver:
         self.factor, info = dpbtrf(band, lower=1)
         if info:
             # Rounding: a diagonal that dominates gives a shorter step in a direction of descent.
-            beside = np.abs(band[1:])
+            across = np.abs(band[1:])
             for away in (1, 2):
-                band[0] += beside[away - 1]
-                band[0, away:] += beside[away - 1, :-away]
+                band[0] += across[away - 1]
+                band[0, away:] += across[away - 1, :-away]
             self.factor, info = dpbtrf(band, lower=1)
 
     def solve(self, gradient: Array, push: Array | None) -> tuple[Array, Array, Array]:
-        """Steps of the unknowns and internal forces, and how the limits change, to lambda = push; None for 0."""
+        """Steps of unknowns and internal forces, and change of the limits, to lambda = push; None for 0."""
         point, internal = self.point, self.internal
         right = -gradient
         g_nu = np.zeros((len(self.null), len(point.root)))
@@ -467,9 +473,7 @@ class _Solver:
 class _NativeSolver(_Solver):
     """The method in native loops, without internal forces."""
 
-    def __init__(
-        self, limits: PointLimits, step: Array, free: Array, kernels: Kernels
-    ) -> None:
+    def __init__(self, limits: PointLimits, step: Array, free: Array, kernels: Kernels) -> None:
         self.kernels = kernels
         super().__init__(limits, step, free)
 
@@ -482,7 +486,7 @@ class _NativeSolver(_Solver):
         sizes |= {"Q": len(self.weight), "stride": 2}
         free = np.zeros(n + 2)
         free[:n] = self.free
-        arrays = {name: getattr(self, name) for name in ("first", "u_x", "z_x", "pairs", "weight")}
+        arrays = {name: getattr(self, name) for name in ("first", "u_x", "z_x", "weight")}
         arrays |= {name: getattr(self, name) for name in ("inner_x", "inner_pairs")}
         arrays |= {"moving": limits.moving, "rows": limits.rows, "free": free}
         if not self.has_cones:
@@ -524,15 +528,15 @@ class _NativeSolver(_Solver):
         time = float(self.call("time")[0])
         return time, self.arrays["gradient"][: self.n]
 
-    def lagrangian(self, gradient: Array) -> tuple[float, Array]:
-        """Sum of lambda S, and the gradient of the time less that of lambda S; its curvature is kept."""
+    def lagrangian(self, x: Array, gradient: Array) -> tuple[float, float]:
+        """Sum of lambda S, and gradient of the time less that of lambda S, over the relative change of z."""
         if self.lam is not self.arrays["lam"]:
             self.arrays["lam"][:] = self.lam
             self.lam = self.arrays["lam"]
-        gap = float(self.call("curvature")[0])
+        gap, residual = self.call("curvature")[:2].tolist()
         if self.has_cones:
             self.add_cones(self.arrays["curvature"])
-        return gap, self.arrays["right"][: self.n]
+        return gap, residual
 
     def factorise(self) -> None:
         """Factors of the Hessian."""
@@ -552,7 +556,7 @@ class _NativeSolver(_Solver):
 
 
 class _Internal(NamedTuple):
-    """The inverse (k, k, P) of the block of the internal forces, and what couples them to u and z (2, k, P)."""
+    """The inverse (k, k, P) of the block of internal forces, and what couples them to u and z (2, k, P)."""
 
     inverse: Array
     cross: Array
@@ -568,19 +572,24 @@ def _shapes(theta: Array) -> Array:
     return np.stack([1.0 - theta, 4.0 * theta * (1.0 - theta), theta])
 
 
-def _quadrature(free: Array) -> tuple[Array, Array]:
-    """Places theta and weights (6, N) of the time in each interval; `free` says at which nodes it moves.
+@lru_cache(maxsize=16)
+def _quadrature(stops: tuple[int, ...], intervals: int) -> tuple[Array, Array, Array]:
+    """Weights (6, N) of places of an interval at which 1 / sqrt(z) is summed, and z there by the unknowns.
 
-    The last one is its end, of no weight: z is to be positive there, too.
+    Derivatives (3, 6, N), and their products by pairs (6, 6, N). The last place is the end, of no weight: z
+    is to be positive there, too.
     """
-    theta = np.tile(_INNER[0][:, None], len(free) - 1)
-    weight = np.tile(_INNER[1][:, None], len(free) - 1)
+    theta, weight = (np.tile(part[:, None], intervals) for part in _INNER)
     # Next to a stop 1 / sqrt(theta) is in the weight.
     start, v = _AT_STOP
-    theta[:, ~free[:-1]], weight[:, ~free[:-1]] = start[:, None], v[:, None]
-    theta[:, ~free[1:]], weight[:, ~free[1:]] = 1.0 - start[:, None], v[:, None]
-    end = np.where(free[1:], 1.0, 0.5)
-    return np.concatenate([theta, end[None]]), np.concatenate([weight, 0.0 * end[None]])
+    after = [node for node in stops if node < intervals]
+    before = [node - 1 for node in stops if node > 0]
+    theta[:, after], weight[:, after] = start[:, None], v[:, None]
+    theta[:, before], weight[:, before] = 1.0 - start[:, None], v[:, None]
+    end = np.ones((1, intervals))
+    end[0, before] = 0.5
+    shapes = _shapes(np.concatenate([theta, end]))
+    return np.concatenate([weight, 0.0 * end]), shapes, shapes[_FIRST] * shapes[_SECOND]
 
 
 def _rules() -> tuple[tuple[Array, Array], tuple[Array, Array]]:
@@ -595,5 +604,5 @@ _INNER, _AT_STOP = _rules()
 
 
 def _largest_step(least: float) -> float:
-    """The longest step, at most 1, that leaves a part of positive values, from their least relative change."""
+    """The longest step, at most 1, that leaves a part of positive values, by their least relative change."""
     return min(1.0, _STEP / -least) if least < 0.0 else 1.0

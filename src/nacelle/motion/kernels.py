@@ -26,7 +26,7 @@ WIDTH = 8
 
 SIZES = ("P", "M", "R", "N", "n", "Q", "stride")
 ARRAYS = (
-    *("first", "u_x", "z_x", "moving", "rows", "pairs", "inner_x", "inner_pairs", "weight", "free"),
+    *("first", "u_x", "z_x", "moving", "rows", "inner_x", "inner_pairs", "weight", "free"),
     *("x", "root", "S", "S_u", "S_z", "S_before", "lam", "push", "dlam", "du", "dz", "g_u", "g_z"),
     *("curvature", "band", "right", "gradient", "hessian", "inner", "out"),
 )
@@ -47,7 +47,9 @@ class Value:
 
     def _join(self, operator: str, other: Value | float, *, swapped: bool = False) -> Value:
         a, b = self.text, self._of(other)
-        return Value(self.code, self.code.real(operator, *((b, a) if swapped else (a, b)), self.kind), self.kind)
+        return Value(
+            self.code, self.code.real(operator, *((b, a) if swapped else (a, b)), self.kind), self.kind
+        )
 
     def __add__(self, other: Value | float) -> Value:
         return self._join("+", other)
@@ -83,11 +85,15 @@ class Value:
 
     def least(self, other: Value | float) -> Value:
         """The smaller of two; NaN if one of them is."""
-        return Value(self.code, self.code.intrinsic("minimum", self.text, self._of(other), kind=self.kind), self.kind)
+        return Value(
+            self.code, self.code.intrinsic("minimum", self.text, self._of(other), kind=self.kind), self.kind
+        )
 
     def most(self, other: Value | float) -> Value:
         """The larger of two; NaN if one of them is."""
-        return Value(self.code, self.code.intrinsic("maximum", self.text, self._of(other), kind=self.kind), self.kind)
+        return Value(
+            self.code, self.code.intrinsic("maximum", self.text, self._of(other), kind=self.kind), self.kind
+        )
 
 
 class _Kernel:
@@ -135,8 +141,7 @@ class _Kernel:
 
     def number(self, value: float, kind: str = "real") -> Value:
         """A constant."""
-        one = Value(self.code, "", kind)
-        return Value(self.code, one._of(value), kind)
+        return Value(self.code, Value(self.code, "", kind)._of(value), kind)
 
     @contextmanager
     def each(self, stop: Index, first: Index = 0, step: int = 1) -> Iterator[_Folding]:
@@ -144,9 +149,9 @@ class _Kernel:
         with self.code.loop(first, stop, step) as loop:
             yield _Folding(self, loop)
 
-    def lanes(self, vector: Value, join: Callable[[Value, Value], Value]) -> Value:
+    def join_entries(self, vector: Value, join: Callable[[Value, Value], Value]) -> Value:
         """What the entries of a vector give together."""
-        entries = [Value(self.code, self.code.lane(vector.text, lane), "real") for lane in range(WIDTH)]
+        entries = [Value(self.code, self.code.lane(vector.text, j), "real") for j in range(WIDTH)]
         total = entries[0]
         for entry in entries[1:]:
             total = join(total, entry)
@@ -187,7 +192,7 @@ def _add(a: Value, b: Value) -> Value:
 
 
 def _write_spread(k: _Kernel, source: str, results: tuple[str, str]) -> None:
-    """u and z of all points, or their changes, from the unknowns."""
+    """Speeds z and accelerations u of all points, or their changes, from the unknowns."""
     P = k.size["P"]
     with k.each(P) as points:
         p = points.index
@@ -199,7 +204,7 @@ def _write_spread(k: _Kernel, source: str, results: tuple[str, str]) -> None:
 
 
 def _write_gather(k: _Kernel, sign: float) -> None:
-    """Add derivatives by u and z of the points to derivatives by the unknowns, in `right`; none where fixed."""
+    """Add derivatives by u and z of the points to those by the unknowns, in `right`; none where fixed."""
     P = k.size["P"]
     with k.each(P) as points:
         p = points.index
@@ -236,7 +241,7 @@ def _evaluate() -> _Kernel:
             k.store(e[1] * moving + e[2] * rate, "S_z", at)
             rows.hand(least, least.least(S / k.load("S_before", at, "vector")))
         points.hand(worst, least)
-    k.store(k.lanes(worst, Value.least), "out", 0)
+    k.store(k.join_entries(worst, Value.least), "out", 0)
     return k
 
 
@@ -270,15 +275,23 @@ def _curvature() -> _Kernel:
         concave = concave * k.load("moving", p, "vector") * 0.25 / (root * root * root)
         for j, value in enumerate((sums[3], sums[4], sums[5] + concave)):
             k.store(value, "curvature", k.at((P, j), (p, 1)))
-    k.store(k.lanes(gap, _add), "out", 0)
+    k.store(k.join_entries(gap, _add), "out", 0)
     with k.each(n) as unknowns:
         k.store(k.load("gradient", unknowns.index), "right", unknowns.index)
     _write_gather(k, -1.0)
+    # Over the relative change of z: a bend counts against both ends of its interval.
+    with k.each(k.size["N"]) as intervals:
+        worst = intervals.carry(k.number(0.0))
+        first = k.whole("*", intervals.index, k.size["stride"])
+        x, g = k.neighbours("x", first), k.neighbours("right", first)
+        size = (g[0] * x[0]).abs().most((g[1] * (x[0] + x[2])).abs()).most((g[2] * x[2]).abs())
+        intervals.hand(worst, worst.most(size))
+    k.store(worst, "out", 1)
     return k
 
 
 def _factor() -> _Kernel:
-    """L D L^T of the Hessian, with two diagonals beside the main one; with `boost` 1 the diagonal dominates.
+    """L D L^T of the Hessian, with a band of five diagonals; with `boost` 1 the diagonal dominates.
 
     Gives the least pivot. Rows of the band are `n` + 2 long: what follows the last unknown is 0.
     """
@@ -299,10 +312,11 @@ def _factor() -> _Kernel:
     with k.each(P) as points:
         p = points.index
         first = k.code.load(k.array["first"], p, "whole")
-        curvature = [k.load("curvature", k.at((P, j), (p, 1))) for j in range(3)]
-        for m, (a, b) in enumerate(pairs):
-            parts = [k.load("pairs", k.at((P, 6 * j + m), (p, 1))) * value for j, value in enumerate(curvature)]
-            k.add(parts[0] + parts[1] + parts[2], "band", band(b - a, k.whole("+", first, a)))
+        uu, uz, zz = (k.load("curvature", k.at((P, j), (p, 1))) for j in range(3))
+        u, z = ([k.load(shapes, k.at((P, a), (p, 1))) for a in range(3)] for shapes in ("u_x", "z_x"))
+        by_u, by_z = [uu * u[a] + uz * z[a] for a in range(3)], [uz * u[a] + zz * z[a] for a in range(3)]
+        for a, b in pairs:
+            k.add(u[a] * by_u[b] + z[a] * by_z[b], "band", band(b - a, k.whole("+", first, a)))
     boost = k.argument("boost")
     with k.each(n) as unknowns:
         # Fixed unknowns are apart from all others.
@@ -313,8 +327,8 @@ def _factor() -> _Kernel:
         k.store(a_1, "band", band(1, i))
         k.store(a_2, "band", band(2, i))
         k.store(k.load("band", i) * f + (1.0 - f) + boost * (a_1.abs() + a_2.abs()), "band", i)
-        for j, a in ((next_1, a_1), (next_2, a_2)):
-            k.add(boost * a.abs(), "band", j)
+        for j, entry in ((next_1, a_1), (next_2, a_2)):
+            k.add(boost * entry.abs(), "band", j)
     with k.each(n) as unknowns:
         worst = unknowns.carry(k.number(np.inf))
         i = unknowns.index
@@ -382,12 +396,12 @@ def _affine() -> _Kernel:
         for carried, value in zip(outer, (least, most, once, twice), strict=True):
             points.hand(carried, value)
     for j, (carried, join) in enumerate(zip(outer, (Value.least, Value.most, _add, _add), strict=True)):
-        k.store(k.lanes(carried, join), "out", j)
+        k.store(k.join_entries(carried, join), "out", j)
     return k
 
 
 def _direction() -> _Kernel:
-    """The step to lambda S = target less the second-order part of the one before: least dS / S, dlam / lam."""
+    """The step to lambda S = goal less the second-order part of that before: least dS / S, dlam / lam."""
     k = _Kernel("direction", "mu", "goal")
     P, n = k.size["P"], k.size["n"]
     mu, target_value = k.argument("mu", "vector"), k.argument("goal", "vector")
@@ -425,16 +439,16 @@ def _direction() -> _Kernel:
         for carried, value in zip(outer, (primal, dual), strict=True):
             points.hand(carried, value)
     for j, carried in enumerate(outer):
-        k.store(k.lanes(carried, Value.least), "out", j)
+        k.store(k.join_entries(carried, Value.least), "out", j)
     # Squared speeds where time is summed.
     with k.each(k.size["N"]) as intervals:
         worst = intervals.carry(k.number(np.inf))
         i = intervals.index
         change = k.neighbours("right", k.whole("*", i, k.size["stride"]))
-        with k.each(k.size["Q"]) as places:
-            least = places.carry(worst)
-            at = k.at((places.index, k.size["N"]), (i, 1))
-            places.hand(least, least.least(_write_inner(k, at, change) / k.load("inner", at)))
+        with k.each(k.size["Q"]) as nodes:
+            least = nodes.carry(worst)
+            at = k.at((nodes.index, k.size["N"]), (i, 1))
+            nodes.hand(least, least.least(_write_inner(k, at, change) / k.load("inner", at)))
         intervals.hand(worst, least)
     k.store(worst, "out", 2)
     return k
@@ -443,7 +457,9 @@ def _direction() -> _Kernel:
 def _write_inner(k: _Kernel, at: str, near: list[Value]) -> Value:
     """What three unknowns give at a place where time is summed."""
     count = k.whole("*", k.size["Q"], k.size["N"])
-    parts = [k.load("inner_x", k.whole("+", at, k.whole("*", count, a))) * value for a, value in enumerate(near)]
+    parts = [
+        k.load("inner_x", k.whole("+", at, k.whole("*", count, a))) * value for a, value in enumerate(near)
+    ]
     return parts[0] + parts[1] + parts[2]
 
 
@@ -458,10 +474,10 @@ def _time() -> _Kernel:
         i = intervals.index
         first = k.whole("*", i, k.size["stride"])
         near = k.neighbours("x", first)
-        with k.each(Q) as places:
-            time = places.carry(total)
-            sums = [places.carry(k.number(0.0)) for _ in range(9)]
-            at = k.at((places.index, N), (i, 1))
+        with k.each(Q) as nodes:
+            time = nodes.carry(total)
+            sums = [nodes.carry(k.number(0.0)) for _ in range(9)]
+            at = k.at((nodes.index, N), (i, 1))
             shapes = [k.load("inner_x", k.whole("+", at, k.whole("*", count, a))) for a in range(3)]
             here = shapes[0] * near[0] + shapes[1] * near[1] + shapes[2] * near[2]
             k.store(here, "inner", at)
@@ -471,9 +487,9 @@ def _time() -> _Kernel:
             terms = [slope * shape for shape in shapes]
             pairs = [k.load("inner_pairs", k.whole("+", at, k.whole("*", count, m))) for m in range(6)]
             terms += [bend * pair for pair in pairs]
-            places.hand(time, time + value)
+            nodes.hand(time, time + value)
             for carried, term in zip(sums, terms, strict=True):
-                places.hand(carried, carried + term)
+                nodes.hand(carried, carried + term)
         intervals.hand(total, time)
         for a in range(3):
             k.add(sums[a] * -0.5, "gradient", k.whole("+", first, a))
@@ -491,7 +507,9 @@ class Kernels:
 
     def __init__(self, library: Any, kernels: Sequence[_Kernel]) -> None:
         self._library = library
-        self._functions = {kernel.name: library.function(kernel.name, kernel.parameters) for kernel in kernels}
+        self._functions = {
+            kernel.name: library.function(kernel.name, kernel.parameters) for kernel in kernels
+        }
 
     def __call__(self, name: str, table: ctypes.c_void_p, *numbers: float) -> None:
         """Call a kernel."""
@@ -534,7 +552,8 @@ class Buffers:
         self.arrays = {name: np.zeros(shape) for name, shape in shapes.items() if name not in arrays}
         self.arrays |= {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         self.table = np.array(
-            [sizes[name] for name in SIZES] + [self.arrays[name].ctypes.data for name in ARRAYS], dtype=np.int64
+            [sizes[name] for name in SIZES] + [self.arrays[name].ctypes.data for name in ARRAYS],
+            dtype=np.int64,
         )
         self.address = ctypes.c_void_p(self.table.ctypes.data)
 

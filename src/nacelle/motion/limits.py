@@ -6,10 +6,10 @@ of a force tau = c . phi, a limit |tau| <= L is two rows
     1 - tau / L > 0,      1 + tau / L > 0
 
 A drive's curve of force over speed is a concave polygon: a line for each of its edges, with |q'| = |q_s| s'.
-The limit of a voltage is, in the numbers of a data sheet, |tau / stall + q' / no_load| <= 1: at a standstill the
-drive has its stall force, at its no-load speed none. What stands on the tool, or hangs on its cup, needs the
-force f = a - g for each kg of its mass, a the acceleration of the tool's origin; with f_n along the direction
-upwards, fixed in the tool, and f_t across
+The limit of a voltage is, in the numbers of a data sheet, |tau / stall + q' / no_load| <= 1: at a
+standstill the drive has its stall force, at its no-load speed none. What stands on the tool, or hangs on its
+cup, needs the force f = a - g for each kg of its mass, a the acceleration of the tool's origin; with f_n
+along the direction upwards, fixed in the tool, and f_t across
 
     |f_t| <= tan(spill) f_n              |f_t| <= friction (grip - f_n)
 
@@ -75,8 +75,8 @@ def _read_curve(curve: Any, name: str) -> Array:
             good = slope[0] <= 0.0 and np.all(np.diff(slope) <= 1e-12 * force[0] / speed[-1])
     if not good:
         raise KinematicsError(
-            f"the curve of {name} has points (speed, force) with rising speeds from 0 on and forces that fall "
-            f"ever faster, such as [(0, 10), (200, 10), (400, 0)], got {curve!r}"
+            f"the curve of {name} has points (speed, force) with rising speeds from 0 on and forces that "
+            f"fall ever faster, such as [(0, 10), (200, 10), (400, 0)], got {curve!r}"
         )
     return points
 
@@ -135,8 +135,8 @@ class DriveLimits:
         if self.curve is None:
             return [np.zeros((0, 2))] * len(robot.actuators)
         names = [actuator.name for actuator in robot.actuators]
-        one = np.ndim(self.curve[0][0] if self.curve[0] is not None else [0]) == 0
-        curves = [self.curve] * len(names) if one else list(self.curve)
+        is_single = np.ndim(self.curve[0][0] if self.curve[0] is not None else [0]) == 0
+        curves = [self.curve] * len(names) if is_single else list(self.curve)
         if len(curves) != len(names):
             raise KinematicsError(f"{len(names)} actuators have {len(names)} curves, got {len(curves)}")
         held = np.array([1.0, 1.0 - self.reserve])
@@ -254,7 +254,9 @@ class LimitRows:
         self.rows.append(row)
         self.null.append(np.zeros((self.internal, self.count)) if null is None else null)
 
-    def add_both(self, name: LimitName, ratio: Array, null: Array | None = None, fall: Array | None = None) -> None:
+    def add_both(
+        self, name: LimitName, ratio: Array, null: Array | None = None, fall: Array | None = None
+    ) -> None:
         """Both signs of |ratio| <= 1 - fall sqrt(z), ratio (4, P), fall (P,)."""
         for side in (-1.0, 1.0):
             row = side * ratio
@@ -295,21 +297,21 @@ def add_drive_limits(
     """
     numbers, curves = limits.numbers(robot), limits.curves(robot)
     for j, actuator in enumerate(robot.actuators):
-        force, own, speed = tau[:, :, j], null[:, :, j], np.abs(rate[:, j])
+        force, internal, speed = tau[:, :, j], null[:, :, j], np.abs(rate[:, j])
         if "force" in numbers and np.isfinite(L := numbers["force"][j]):
-            rows.add_both(LimitName("force", actuator.name), force / L, own / L)
+            rows.add_both(LimitName("force", actuator.name), force / L, internal / L)
         if "speed" in numbers and np.isfinite(L := numbers["speed"][j]):
             _add_speed(rows, actuator.name, speed / L)
         if "stall_force" in numbers and np.isfinite(L := numbers["stall_force"][j]):
             ratio = force / L
             ratio[2] += rate[:, j] / numbers["no_load_speed"][j]
-            rows.add_both(LimitName("voltage", actuator.name), ratio, own / L)
+            rows.add_both(LimitName("voltage", actuator.name), ratio, internal / L)
         if len(curves[j]):
             for (v, f), (v_next, f_next) in pairwise(curves[j]):
                 # The line through both points has the force L at a standstill.
                 fall = (f - f_next) / (v_next - v)
                 L = f + fall * v
-                rows.add_both(LimitName("curve", actuator.name), force / L, own / L, speed * fall / L)
+                rows.add_both(LimitName("curve", actuator.name), force / L, internal / L, speed * fall / L)
             if curves[j][-1, 1] > 0.0:
                 _add_speed(rows, actuator.name, speed / curves[j][-1, 0])
 

@@ -45,7 +45,7 @@ from nacelle.trajectory.base import Trajectory
 # parabolas between them do not help. Ends of intervals are taken a little inside, for paths that bend there.
 _PLACES, _REDUNDANT_PLACES, _INSIDE = 8, 64, 1e-9
 # What a limit keeps in reserve for places between these, and what has to be left of it.
-_RESERVE, _MARGIN = 5e-6, 2e-6
+_RESERVE, _MARGIN = 6e-6, 4e-6
 # Violation below which a larger reserve does without a further point.
 _SMALL = 1e-5
 # Gap over the time at which nodes are good enough to be cut, and at which the motion is found.
@@ -184,6 +184,7 @@ def time_optimal(
     tool: ToolLimits | None = None,
     friction: bool = True,
     intervals: int = 100,
+    verify: bool = True,
 ) -> TimeOptimal:
     """Find the fastest motion along a path from rest to rest.
 
@@ -199,6 +200,8 @@ def time_optimal(
         tool: limits of what a tool carries.
         friction: whether friction counts.
         intervals: least number of intervals between start and end.
+        verify: whether limits are verified between the points at which they hold, and intervals cut. Without,
+            the motion is that of these intervals, found in a third of the time.
 
     Returns:
         The motion as a trajectory, with limits that are saturated and what each costs.
@@ -219,14 +222,17 @@ def time_optimal(
     s = _first_nodes(path, intervals)
     dynamics.require_within_positions(s)
     reversals = dynamics.friction_reversals(s)
-    search = _Search(dynamics, _merge_nodes(s, reversals))
-    tolerance, before = _LOOSE, np.inf
+    search = _Search(dynamics, _merge_nodes(s, reversals), verify)
+    tolerance, before = _LOOSE if verify else _TIGHT, np.inf
     for rounds in range(1, _ROUNDS + 1):
         search.solve(tolerance)
         time = search.profile.time
         converged = dynamics.is_quadratic or abs(time - before) < _SETTLED * before
         before, nodes = time, len(search.s)
-        if search.verify() and converged and tolerance == _TIGHT:
+        if tolerance == _TIGHT and converged and not verify:
+            break
+        kept = search.verify()
+        if tolerance == _TIGHT and converged and kept:
             break
         if len(search.s) == nodes or rounds > 1:
             tolerance = _TIGHT
@@ -267,10 +273,11 @@ class _Search:
     at all of them it is verified.
     """
 
-    def __init__(self, dynamics: PathDynamics, s: Array) -> None:
+    def __init__(self, dynamics: PathDynamics, s: Array, verify: bool) -> None:
         self.dynamics, self.s = dynamics, s
         N = len(s) - 1
-        self.parts = np.linspace(0.0, 1.0, (_REDUNDANT_PLACES if dynamics.internal else _PLACES) + 1)
+        count = 2 if not verify else _REDUNDANT_PLACES if dynamics.internal else _PLACES
+        self.parts = np.linspace(0.0, 1.0, count + 1)
         self.first_points = np.isin(self.parts, (0.0, 0.5, 1.0))
         self.chosen = np.tile(self.first_points, (N, 1))
         self.z: Array | None = None
@@ -337,7 +344,7 @@ class _Search:
     def verify(self) -> bool:
         """Whether no place within an interval violates a limit; else nodes and points are added."""
         assert self.z is not None
-        s, step, (N, K) = self.s, np.diff(self.s), self.chosen.shape
+        step, (N, K) = np.diff(self.s), self.chosen.shape
         if not self.dynamics.is_reusable:
             self.limits, self.rows = self._limits_of(np.arange(N), NARROW)
         limits = self.limits
@@ -355,25 +362,28 @@ class _Search:
             dip = np.divide(rise * rise, 8.0 * bend, out=np.zeros_like(rise), where=inside)
             least[:, 1:-1] = np.minimum(least[:, 1:-1], np.min(middle - dip, axis=0, initial=1.0))
         at_rest = np.min(S[:, N * K :], axis=0, initial=1.0)
-        worst, lowest = np.argmin(least, axis=1), np.min(least, axis=1)
+        lowest = np.min(least, axis=1)
         np.minimum.at(lowest, limits.interval[N * K :], at_rest)
         self.worst = float(-np.min(lowest))
-        pieces = np.where(lowest < -_COARSE, 4, self._pieces())
+        pieces = np.where(lowest < -_COARSE, 4, self.pieces())
         coarse = pieces > 1
         fine = (lowest < 0.0) & ~coarse
         if not np.any(coarse | fine):
             return True
-        # A further point where a limit is violated, or a larger reserve beside one.
-        more = fine & (lowest < -_SMALL) & ~self.chosen[np.arange(N), worst]
-        self.chosen[more, worst[more]] = True
+        # Further points where a limit is violated, or a larger reserve beside them.
+        points = (least < -_SMALL) & fine[:, None] & ~self.chosen
+        more = np.any(points, axis=1)
+        self.chosen |= points
         self.reserve = np.where(fine, self.reserve + np.where(more, _MARGIN, _MARGIN - lowest), self.reserve)
-        if np.any(coarse):
-            k = np.repeat(np.flatnonzero(coarse), (pieces - 1)[coarse])
-            self._cut(k, (np.arange(len(k)) - np.searchsorted(k, k) + 1) / pieces[k])
+        self.cut(pieces)
         return False
 
-    def _cut(self, k: Array, theta: Array) -> None:
-        """Cut intervals k at parts theta of them (cuts,)."""
+    def cut(self, pieces: Array) -> None:
+        """Cut intervals into numbers of pieces (N,)."""
+        k = np.repeat(np.arange(len(pieces)), pieces - 1)
+        if not len(k):
+            return
+        theta = (np.arange(len(k)) - np.searchsorted(k, k) + 1) / pieces[k]
         assert self.z is not None
         s, step, (N, K) = self.s, np.diff(self.s), self.chosen.shape
         at = np.concatenate([np.arange(N + 1.0), k + theta])
@@ -382,28 +392,28 @@ class _Search:
         source = np.minimum(at[order][:-1].astype(int), N - 1)
         width = np.diff(at[order]) ** 2
 
-        def cut(z: Array, b: Array) -> tuple[Array, Array]:
+        def divide(z: Array, b: Array) -> tuple[Array, Array]:
             return np.concatenate([z, profile_at(step, z, b, k, theta)[1]])[order], b[source] * width
 
-        self.z, self.b = cut(self.z, self.b)
-        z, b = cut(self.central.z, self.central.b)
+        self.z, self.b = divide(self.z, self.b)
+        z, b = divide(self.central.z, self.central.b)
         self.central = self.central._replace(z=z, b=b)
         self.reserve, fresh = self.reserve[source], np.isin(source, k)
-        places = source[:, None] * K + np.arange(K)
-        multipliers = np.where(np.repeat(fresh, K), np.nan, self.multipliers[:, places.ravel()])
+        columns = source[:, None] * K + np.arange(K)
+        multipliers = np.where(np.repeat(fresh, K), np.nan, self.multipliers[:, columns.ravel()])
         self.multipliers = np.concatenate([multipliers, self.multipliers[:, N * K :]], axis=1)
         self.chosen = np.where(fresh[:, None], self.first_points, self.chosen[source])
         if not self.dynamics.is_reusable:
             self.limits, self.rows = self._limits_of(np.arange(len(source)), NARROW)
             return
-        old = places[~fresh].ravel()
+        old = columns[~fresh].ravel()
         new, self.rows = self._limits_of(np.flatnonzero(fresh), WIDE)
         kept = replace(self.limits.select(old), interval=np.repeat(np.flatnonzero(~fresh), K))
-        both = kept.joined(new)
-        order = np.argsort(both.interval[: places.size], kind="stable")
-        self.limits = both.select(np.concatenate([order, np.arange(places.size, len(both.theta))]))
+        both = kept.append(new)
+        order = np.argsort(both.interval[: columns.size], kind="stable")
+        self.limits = both.select(np.concatenate([order, np.arange(columns.size, len(both.theta))]))
 
-    def _pieces(self) -> Array:
+    def pieces(self) -> Array:
         """Into how many pieces intervals are to be cut, since s'' jumps at one of their ends."""
         assert self.z is not None
         step = np.diff(self.s)
@@ -439,7 +449,7 @@ class _Search:
 
     def _start(self, points: PointLimits, step: Array, at: Array) -> Start:
         """A profile within all limits at points (places `at`), one from before or a slow one."""
-        s, path = self.s, self.dynamics.path
+        s = self.s
         none = np.zeros((len(points.null), len(points.theta)))
 
         def forces(u: Array, z: Array) -> Array:
