@@ -30,7 +30,7 @@ def identified(seed: int) -> tuple[Identification, np.ndarray]:
     return result, result.estimator.coef_ - truth_of(result.base, true)
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(30, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [4, pytest.param(30, marks=pytest.mark.soak)])
 def test_intervals_cover_with_wrong_lengths(count: int) -> None:
     inside = []
     for seed in range(count):
