@@ -52,7 +52,7 @@ from nacelle.kinematics import (
 from nacelle.library import build as build, check as check, load as load, loads as loads
 from nacelle.model.payload import with_payload as with_payload
 from nacelle.model.robot import Robot as Robot
-from nacelle.motion import optimise_path as optimise_path, time_optimal as time_optimal
+from nacelle.motion import time_optimal as time_optimal
 from nacelle.proof.path import prove as prove
 from nacelle.report.operations import operation_count as operation_count
 from nacelle.robots import names

@@ -34,7 +34,7 @@ def test_a_corner_is_left_early(fivebar: nacelle.Robot) -> None:
     found = optimise_path(fivebar, sharp, blend=0.03, evaluations=5)
     assert found.blends == pytest.approx([0.03], rel=1e-6)
     assert found.value == pytest.approx(time_optimal(fivebar, wide).duration, rel=1e-3)
-    assert found.value < 0.97 * found.given
+    assert found.value < 0.97 * found.before
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_a_bend_is_straightened(fivebar: nacelle.Robot) -> None:
     limits = Limits(DriveLimits(force=None, speed=None), tool=ToolLimits(acceleration=30.0))
     found = optimise_path(fivebar, bent, corridor={"y": (-0.03, 0.01)}, limits=limits, evaluations=25)
     assert found.value == pytest.approx(2.0 * math.sqrt(0.1 / 30.0), rel=2e-4)
-    assert found.given > 1.15 * found.value
+    assert found.before > 1.15 * found.value
     assert found.shift[0] == pytest.approx([0.0, -0.03], abs=1e-3)
     assert "corner" in str(found.table())
 
@@ -80,7 +80,7 @@ def test_no_place_of_a_grid_is_faster(fivebar: nacelle.Robot) -> None:
     found = optimise_path(fivebar, hop(fivebar), corridor={"x": (-0.01, 0.01)}, evaluations=60)
     grid = [time_optimal(fivebar, hop(fivebar, inwards)).duration for inwards in np.linspace(-0.01, 0.01, 7)]
     assert found.value < 1.001 * min(grid)
-    assert found.given == pytest.approx(grid[3], rel=1e-3)
+    assert found.before == pytest.approx(grid[3], rel=1e-3)
     # One detour in the middle: the scan is over its height.
     found = optimise_path(
         fivebar, hop(fivebar), corridor={"y": (-0.02, 0.04)}, detours=(0, 1, 0), evaluations=60
@@ -106,7 +106,7 @@ def test_least_force_and_work_in_a_duration(fivebar: nacelle.Robot, objective: s
     )
     assert found.motion.duration == pytest.approx(0.15, rel=1e-4)
     assert use(found) == pytest.approx(found.part, rel=1e-3)
-    assert found.value < 0.95 * found.given
+    assert found.value < 0.95 * found.before
     if objective == "work":
         # Drives that take nothing back give what they give on the whole, and what they brake with.
         _, sample = found.motion.trajectory.sample(8001)

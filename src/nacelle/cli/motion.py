@@ -118,12 +118,12 @@ def fast_command(
     check_rate(rate)
     way = _read_path(robot, path, MotionOptions(path, at, to, radius), blend)
     drives, platform = DriveLimits(reserve=reserve), PlatformLimits(acceleration=acceleration)
-    found = None
+    best = None
     if optimise or corridor or detours:
         if back:
             raise NacelleError("--back has no corners to optimise: leave it out, the way back takes as long")
         limits = Limits(drives, platform)
-        found = optimise_path(
+        best = optimise_path(
             robot,
             way,
             objective=optimise or "time",
@@ -133,7 +133,7 @@ def fast_command(
             limits=limits,
             friction=not no_friction,
         )
-        way, result = found.path, found.motion
+        way, result = best.path, best.motion
     else:
         way = way.then(way.reverse()) if back else way
         with task(f"timing {robot.name}"):
@@ -145,10 +145,10 @@ def fast_command(
         result.trajectory.to_csv(csv, rate=rate)
         report_written(csv)
     write_picture(lambda: result.plot(shown=False), plot)
-    if found is None:
+    if best is None:
         print_result(result, motion_data, motion_parts, as_json)
     else:
-        print_result(found, path_data, path_parts, as_json)
+        print_result(best, path_data, path_parts, as_json)
 
 
 class ShapeOptions(NamedTuple):

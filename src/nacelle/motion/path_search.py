@@ -41,11 +41,11 @@ from nacelle.trajectory.sampling import sample_trajectory
 
 OBJECTIVES = {"time": "s", "force": "of the limits", "work": "J"}
 """What can be minimised, with its unit."""
-# The shortest blend as a part of the longest, and the unit interval of the search's unknowns.
+# The shortest blend as a part of the longest.
 _SHORTEST = 0.05
-# Intervals of the motions of the search, radius at which it ends as a part of the unknowns' range, and what a
-# path that cannot be passed counts, over the given path.
-_INTERVALS, _RADIUS, _IMPASSABLE = 30, 5e-3, 10.0
+# Intervals of all motions, which the search does not verify between nodes; the radius at which it ends, as a
+# part of the unknowns' range; what a path that cannot be passed counts, over the given one.
+_INTERVALS, _RADIUS, _IMPASSABLE = 60, 5e-3, 10.0
 # Steps and precision of the root for the part of the force; samples of the work.
 _ROOTS, _PRECISION, _SAMPLES = 30, 2e-5, 4001
 
@@ -67,7 +67,7 @@ class OptimisedPath(HasTable):
         path: the path.
         motion: the motion along it.
         value: what is minimised: duration, s; largest part of the drives' limits of force; work, J.
-        given: the same of the path as it was given.
+        before: the same of the path as it was given.
         part: of the limits of force that the motion keeps; 1 for the fastest one.
         blends: at the points between start and end (points - 2,), m.
         shift: by which these points were moved (points - 2, n), m and rad.
@@ -78,7 +78,7 @@ class OptimisedPath(HasTable):
     path: RoundedLines
     motion: TimeOptimal
     value: float
-    given: float
+    before: float
     part: float
     blends: Array
     shift: Array
@@ -118,7 +118,7 @@ def optimise_path(
         blend: longest distance from a corner at which its blend begins, m; as far as segments go if None.
         limits: of the motion; force and speed of the drives in the description if None.
         friction: whether friction counts.
-        evaluations: at most so many paths are tried.
+        evaluations: largest number of paths that are tried.
 
     Raises:
         KinematicsError: if names or numbers are wrong, nothing may change, or the duration is too short.
@@ -184,7 +184,7 @@ class _Measure:
                 "DriveLimits(force=...)"
             )
 
-    def fastest(self, path: RoundedLines, part: float, intervals: int) -> TimeOptimal:
+    def fastest(self, path: RoundedLines, part: float, verify: bool) -> TimeOptimal:
         """The fastest motion along a path with a part of the force."""
         limits, drives = self.limits, self.limits.drives
         if part != 1.0 and self.force is not None:
@@ -197,25 +197,26 @@ class _Measure:
             reactions=limits.reactions,
             tool=limits.tool,
             friction=self.friction,
-            intervals=intervals,
+            intervals=_INTERVALS,
+            verify=verify,
         )
 
-    def __call__(self, path: RoundedLines, intervals: int) -> _Value:
+    def __call__(self, path: RoundedLines, *, verify: bool) -> _Value:
         """Value and motion."""
         if self.duration is None:
-            motion = self.fastest(path, 1.0, intervals)
+            motion = self.fastest(path, 1.0, verify)
             return _Value(motion.duration, motion, 1.0)
-        motion, self.part = self._in_duration(path, self.duration, intervals)
+        motion, self.part = self._in_duration(path, self.duration, verify)
         value = self.part if self.objective == "force" else work(motion)
         return _Value(value, motion, self.part)
 
-    def _in_duration(self, path: RoundedLines, duration: float, intervals: int) -> tuple[TimeOptimal, float]:
+    def _in_duration(self, path: RoundedLines, duration: float, verify: bool) -> tuple[TimeOptimal, float]:
         """The motion in a duration with the smallest part of the force, and that part."""
         known: list[tuple[float, float]] = []  # logarithms of the part and of T over the duration
         low, high, at = -np.inf, np.inf, float(np.log(self.part))
         for _ in range(_ROOTS):
             try:
-                motion = self.fastest(path, float(np.exp(at)), intervals)
+                motion = self.fastest(path, float(np.exp(at)), verify)
             except RestLimitError as fault:
                 if at > np.log(1e3):
                     raise fault from None
@@ -263,7 +264,7 @@ class _Search:
         detours: int | Sequence[int],
         blend: float | None,
     ) -> None:
-        self.robot, self.given = robot, path
+        self.robot, self.original = robot, path
         if blend is not None and not blend > 0.0:
             raise KinematicsError(f"the longest blend is above zero, got {blend!r}")
         self.longest = np.inf if blend is None else float(blend)
@@ -280,7 +281,7 @@ class _Search:
 
     def _add_detours(self, detours: int | Sequence[int]) -> tuple[Array, Array]:
         """Points of the path with those added on its segments, and which of them were there."""
-        points, layout = self.given.points, self.given.layout
+        points, layout = self.original.points, self.original.layout
         try:
             counts = np.broadcast_to(np.asarray(detours), (len(points) - 1,))
         except ValueError:
@@ -294,7 +295,7 @@ class _Search:
         for k, count in enumerate(counts.tolist()):
             part = np.arange(count + 1)[:, None] / (count + 1)
             rows.append(
-                _shift_poses(self.given, np.repeat(points[k : k + 1], count + 1, axis=0), part * ways[k])
+                _shift_poses(self.original, np.repeat(points[k : k + 1], count + 1, axis=0), part * ways[k])
             )
             old += [True] + [False] * count
         return np.concatenate([*rows, points[-1:]]), np.array([*old, True])
@@ -302,13 +303,13 @@ class _Search:
     def start(self) -> Array:
         """Unknowns of the given path."""
         rooms = self._rooms(self.points)[self.corners]
-        f = np.clip(self.given.blends / rooms, _SHORTEST, 1.0)
+        f = np.clip(self.original.blends / rooms, _SHORTEST, 1.0)
         low, high = self.range.low[self.moving], self.range.high[self.moving]
         at = np.tile(-low / (high - low), len(self.points) - 2)
         return np.concatenate([(f - _SHORTEST) / (1.0 - _SHORTEST), at])
 
     def _rooms(self, points: Array) -> Array:
-        rooms = RoundedLines(points, motion=self.given.motion).blends
+        rooms = RoundedLines(points, motion=self.original.motion).blends
         return np.asarray(np.minimum(rooms, self.longest))
 
     def shift(self, y: Array) -> Array:
@@ -327,15 +328,15 @@ class _Search:
             TrajectoryError: if it turns back, or two points are the same.
         """
         points = self.points.copy()
-        points[1:-1] = _shift_poses(self.given, points[1:-1], self.shift(y))
+        points[1:-1] = _shift_poses(self.original, points[1:-1], self.shift(y))
         blends = self._rooms(points)
         f = y[: int(np.sum(self.corners))]
         blends[self.corners] *= _SHORTEST + (1.0 - _SHORTEST) * f
-        return RoundedLines(points, motion=self.given.motion, blend=blends.tolist())
+        return RoundedLines(points, motion=self.original.motion, blend=blends.tolist())
 
     def run(self, measure: _Measure, evaluations: int) -> OptimisedPath:
         """The best path of a search."""
-        given = measure(self.given, 2 * _INTERVALS)
+        original = measure(self.original, verify=True)
         tried = 0
         with task(f"optimising a path of {self.robot.name}") as report:
 
@@ -344,10 +345,10 @@ class _Search:
                 tried += 1
                 report(min(0.99, tried / evaluations))
                 try:
-                    found = measure(self.path(np.clip(y, 0.0, 1.0)), _INTERVALS).value / given.value
+                    least = measure(self.path(np.clip(y, 0.0, 1.0)), verify=False).value / original.value
                 except (TrajectoryError, RestLimitError, UnreachableError, SingularError):
                     return _IMPASSABLE
-                return min(found, _IMPASSABLE)
+                return min(least, _IMPASSABLE)
 
             answer = minimize(
                 value,
@@ -362,13 +363,17 @@ class _Search:
                 },
             )
         y = np.clip(answer.x, 0.0, 1.0)
-        best = given
+        best = original
         if answer.fun < 1.0:
             path = self.path(y)
-            best = measure(path, 2 * _INTERVALS)
+            best = measure(path, verify=True)
         shift = self.shift(y)
-        if best.value >= given.value:
-            best, path, shift = given, self.given, np.zeros((len(self.given.points) - 2, shift.shape[1]))
+        if best.value >= original.value:
+            best, path, shift = (
+                original,
+                self.original,
+                np.zeros((len(self.original.points) - 2, shift.shape[1])),
+            )
         if measure.duration is not None and best.part > 1.0:
             raise KinematicsError(
                 f"no path found can be passed in {measure.duration:g} s: it needs {best.part:.3g} times the "
@@ -379,7 +384,7 @@ class _Search:
             path,
             best.motion,
             best.value,
-            given.value,
+            original.value,
             best.part,
             path.blends,
             shift,
@@ -391,7 +396,7 @@ def _shift_poses(path: RoundedLines, points: Array, d: Array) -> Array:
     """Poses (N, nx) moved by d (N, n): translations, and rotation vectors in base axes."""
     layout = path.layout
     linear, quats = layout.split_x(points)
-    by, turn = layout.split_v(d)
+    by, rotation = layout.split_v(d)
     return layout.join_x(
-        linear + by, None if quats is None or turn is None else quat_multiply(quat_exp(turn), quats)
+        linear + by, None if quats is None or rotation is None else quat_multiply(quat_exp(rotation), quats)
     )

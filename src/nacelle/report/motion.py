@@ -60,7 +60,7 @@ def path_data(result: OptimisedPath) -> dict[str, Any]:
         **motion_data(result.motion),
         "objective": result.objective,
         "value": result.value,
-        "given": result.given,
+        "before": result.before,
         "points": result.path.points,
         "blends": result.blends,
     }
@@ -77,7 +77,7 @@ def path_parts(result: OptimisedPath) -> list[Part]:
             *(_distance(name, d) for name, d in zip(names, shift, strict=True)),
         )
     unit = OBJECTIVES[result.objective]
-    change = 100.0 * (result.value / result.given - 1.0)
+    change = 100.0 * (result.value / result.before - 1.0)
     head = f"{result.objective}: {result.value:.6g} {unit}, {change:+.2g} % to that of the given path"
     return [head, table, *motion_parts(result.motion)]
 
