@@ -4,7 +4,7 @@ toppra (where it is installed: it has wheels for x86_64 alone) solves the same p
 forces come from Pinocchio's recursion over the spanning tree, projected to the actuators, a call for each
 node as its interface has it; the loops are closed by nacelle's kinematics.
 
-CasADi with IPOPT (where it is installed: requirements/bench.txt) transcribes the motion with friction: squared
+CasADi with IPOPT (where installed: requirements/bench.txt) transcribes the motion with friction: squared
 speeds at equally spaced nodes, the whole inverse dynamics as an expression at the middle of every interval,
 derivatives by CasADi. Its time is of first order in the distance of the nodes: two distances give the limit.
 
