@@ -126,14 +126,12 @@ class TimeOptimal(Plottable):
 
     @cached_property
     def lower_bound(self) -> float:
-        """A time that no motion along the path within the limits goes below, s; 0 with redundant actuators.
+        """A time that no motion along the path within the limits goes below, s.
 
         The certificate of the motion: `duration` less this bounds what is left to the optimum
         (`nacelle.motion.bound`), where limits are not convex, too.
         """
         dynamics = PathDynamics(self.robot, self.trajectory.path, self.limits, friction=self.friction)
-        if dynamics.internal > 0:
-            return 0.0
         motion, profile, points = self.trajectory, self.profile, self.points
         step = np.diff(motion.s)
         parts, weights = bound_places(profile.z > 0.0)
@@ -289,11 +287,11 @@ class _Search:
         self._require_rest()
 
     def _theta(self, k: Array) -> Array:
-        """Parts of intervals k at which their places lie (len(k), K), denser towards a stop."""
+        """Parts of intervals k at which their places lie (len(k), K), denser at both ends next to a stop."""
         stops, t = self._stop_nodes(), self.parts
         theta = np.tile(t, (len(k), 1))
-        theta[np.isin(k, stops[:-1])] = t**2
-        theta[np.isin(k, stops[1:] - 1)] = 1.0 - (1.0 - t) ** 2
+        # Roots of the distance from the stop occur, and cubic terms at the other end.
+        theta[np.isin(k, [*stops[:-1], *(stops[1:] - 1)])] = 0.5 - 0.5 * np.cos(np.pi * t)
         return np.clip(theta, _INSIDE, 1.0 - _INSIDE)
 
     def _limits_of(self, k: Array, spread: float) -> tuple[PointLimits, LimitRows]:
