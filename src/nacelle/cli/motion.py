@@ -65,6 +65,10 @@ def fast_command(
         float | None,
         typer.Option("--acceleration", help="Largest acceleration of every coordinate, m/s^2 or rad/s^2."),
     ] = None,
+    jerk: Annotated[
+        float | None,
+        typer.Option("--jerk", help="Largest jerk of every coordinate, m/s^3 or rad/s^3."),
+    ] = None,
     shape: Annotated[
         str,
         typer.Option(
@@ -103,7 +107,7 @@ def fast_command(
             robot,
             way,
             drives=DriveLimits(reserve=reserve),
-            platform=PlatformLimits(acceleration=acceleration),
+            platform=PlatformLimits(acceleration=acceleration, jerk=jerk),
             friction=not no_friction,
         )
     if shape:
