@@ -7,7 +7,7 @@ masses up to 15 % off those of the controller's model. In each episode the machi
 random instant on setpoints, readings or both are wrong. Whatever happens, no force is beyond the limit of its
 drive, a stop is kept, and its status is that of its reason. While no reading lies, the determinant of the
 Jacobian at the machine's true pose keeps its sign, and a machine that is stopped comes to rest. With an
-encoder that is lost for good this counts until the stop: nothing brakes its drive from then on.
+encoder that stays lost this counts until the stop: nothing brakes its drive from then on.
 """
 
 from __future__ import annotations
