@@ -27,7 +27,7 @@ import numpy as np
 from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
 from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit_with_pairs, minimise
-from nacelle.calibration.identifiability import RANK, Identifiability, Information, identifiability
+from nacelle.calibration.identifiability import Identifiability, Information, identifiability
 from nacelle.calibration.parameters import Parameter, known_parameters, number_of
 from nacelle.calibration.poses import (
     default_parameters,
@@ -430,8 +430,8 @@ def without_columns(J: Array, taken: Array) -> Array:
     """Rows J less what columns that are no result can explain of them."""
     if not taken.shape[1]:
         return J
-    U, s, _ = np.linalg.svd(taken, full_matrices=False)
-    U = U[:, s > RANK * s[:1]]
+    U, s, Vt = np.linalg.svd(taken, full_matrices=False)
+    U = U[:, : Information(s, Vt).rank]
     return np.asarray(J - U @ (U.T @ J))
 
 
@@ -489,6 +489,14 @@ def _outcome_findings(system: System, result: Calibration, lost: set[str]) -> li
             Finding(
                 False,
                 f"{format_count(len(poor), 'parameter')} decided by the tolerance more than by data: {few}",
+            )
+        )
+    if not result.identifiability.information.is_clear:
+        findings.append(
+            Finding(
+                False,
+                "what the data show falls off into rounding without a step: which parameters nothing shows "
+                "is in doubt",
             )
         )
     if result.degrees < 1:
