@@ -9,10 +9,11 @@ import pytest
 
 import nacelle
 from calibration.campaigns import FRAME, Bench, bench, position_error, zeros_at
+from calibration.linear_delta import linear_delta
 from nacelle.calibration.calibration import Calibration, calibrate
 from nacelle.calibration.devices import Distance, Pairs, Target, Tool, Tracker
 from nacelle.calibration.fit import Campaign, System, fit
-from nacelle.calibration.parameters import choose_parameters, encoders_of, known_parameters
+from nacelle.calibration.parameters import Geometry, choose_parameters, encoders_of, known_parameters
 from nacelle.calibration.poses import blank_campaign, default_parameters, drawn_poses, plan_poses
 from nacelle.calibration.simulated import simulate_campaign
 from nacelle.errors import CalibrationError
@@ -56,6 +57,20 @@ def test_the_result_is_written_and_read_again(fivebar: Bench, tmp_path) -> None:
     yaml, data = result.write(tmp_path / "machine.yaml")
     assert nacelle.load(yaml).hash == result.robot.hash
     assert "left.proximal-input.predecessor.x" in data.read_text()
+
+
+def test_rods_far_off_are_written_and_read_again(tmp_path) -> None:
+    """They spin about the line through their joints, wherever these are."""
+    robot = linear_delta()
+    chosen = [item for item in known_parameters(robot) if ".ball-" in item.name or ".end-" in item.name]
+    values = np.random.default_rng(1).normal(size=len(chosen)) * [5.0 * item.tolerance for item in chosen]
+    machine = Geometry(robot, tuple(chosen), encoders_of(robot)).machine(values)
+    (tmp_path / "machine.yaml").write_text(machine.to_yaml())
+    again = nacelle.load(tmp_path / "machine.yaml")
+    assert again.hash == machine.hash
+    x = drawn_poses(machine, 3)
+    tau = [nacelle.inverse_dynamics(one, x, 0.0 * x, 0.0 * x + 1.0) for one in (machine, again)]
+    np.testing.assert_allclose(*tau, rtol=1e-12)
 
 
 def test_what_nothing_shows_is_a_rigid_motion(fivebar: Bench) -> None:

@@ -78,9 +78,9 @@ class Information(NamedTuple):
 
     @property
     def _drops(self) -> Array:
-        """By how much the values (P,), within where rounding may begin, fall to each and to rounding (P + 1,)."""
+        """By how much values (P,), within where rounding may begin, fall to each and to rounding (P + 1,)."""
         part = np.clip(self.values / (self.values[0] or 1.0), _ROUNDING, _SURE)
-        return np.append(_SURE, part) / np.append(part, _ROUNDING)
+        return np.asarray(np.append(_SURE, part) / np.append(part, _ROUNDING))
 
     def unidentified_names(self, parameters: Sequence[Parameter]) -> tuple[str, ...]:
         """Names of parameters in a combination that nothing shows: the data do not determine them alone."""
