@@ -343,7 +343,8 @@ def calibrate(
         default_parameters(campaign.robot, campaign.encoders) if parameters is None else parameters
     )
     located, findings = choose_branches(locate_devices(campaign))
-    findings += check_agreement(located)
+    located, more = check_agreement(located)
+    findings += more
     located = with_loads(located, estimated)
     system, optimum, pairs = fit_with_pairs(System(located, estimated), robust=robust)
     result = _result(system, optimum)

@@ -66,8 +66,10 @@ class ToolSpec(Strict):
     """The point that a device measures."""
 
     point: Lengths3 = (0.0, 0.0, 0.0)
+    orientation: Angles3 = (0.0, 0.0, 0.0)
     body: str = ""
     tolerance: Length = 0.0
+    rotation_tolerance: Angle = Field(0.0, alias="rotation tolerance")
 
 
 class ToleranceSpec(Strict):
@@ -287,7 +289,11 @@ def _tool(robot: Robot, spec: ToolSpec, tree: Source, path: tuple[str, ...]) -> 
         message = f"{robot.name} has no body {spec.body!r}"
         raise DescriptionError([tree.problem(path, message, did_you_mean(spec.body, names))])
     return Tool(
-        names.index(spec.body) if spec.body else PLATFORM, np.array(spec.point, dtype=float), spec.tolerance
+        names.index(spec.body) if spec.body else PLATFORM,
+        np.array(spec.point, dtype=float),
+        spec.tolerance,
+        rotation_rpy(np.array(spec.orientation)),
+        spec.rotation_tolerance,
     )
 
 

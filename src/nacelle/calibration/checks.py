@@ -227,8 +227,8 @@ def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
     return Pose(R, t), float(np.median(left))
 
 
-def check_agreement(campaign: Campaign) -> list[Finding]:
-    """Compare a campaign with the description: drives, spread, units, columns.
+def check_agreement(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
+    """Compare a campaign with the description: drives, spread, units, columns; marks as they are turned.
 
     Raises:
         CalibrationError: if units or columns cannot be right.
@@ -242,18 +242,20 @@ def check_agreement(campaign: Campaign) -> list[Finding]:
         findings.append(
             Finding(True, f"{', '.join(still)} never moved: nothing is known of what moves with it")
         )
-    for device in campaign.devices:
+    devices = list(campaign.devices)
+    for k, device in enumerate(devices):
         if isinstance(device, Tracker) and {"x", "y", "z"} <= {*device.coordinates}:
-            findings += _check_tracker(campaign, device)
-    return findings
+            devices[k], found = _check_tracker(campaign, device)
+            findings += found
+    return replace(campaign, devices=tuple(devices)), findings
 
 
-def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
+def _check_tracker(campaign: Campaign, device: Tracker) -> tuple[Tracker, list[Finding]]:
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
     measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
     good = np.all(np.isfinite(measured), axis=1)
     if np.sum(good) < FEWEST:
-        return []
+        return device, []
     findings = []
     spreads = [
         np.linalg.svd(values - np.median(values, axis=0), compute_uv=False)
@@ -269,6 +271,19 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     message = f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves"
     if unit:
         raise CalibrationError(f"{message}: they are {unit}, write the unit")
+    # A point about which the platform only turns wanders by noise.
+    scatter = (
+        1.0 if moves else robust[1] / float(np.min(np.broadcast_to(device.noise, len(device.coordinates))))
+    )
+    unit = next((name for factor, name in _UNITS.items() if 0.3 < scatter / factor < 3.0), "")
+    if unit:
+        findings.append(
+            Finding(
+                True,
+                f"the robot does not move what {device.name} sees, but it wanders by {scatter:.3g} times its "
+                f"noise: are positions {unit}?",
+            )
+        )
     flat = spreads[0][2] < _FLAT * spreads[0][0]
     if flat and moves and plane_normal(campaign.robot) is None:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))
@@ -290,8 +305,12 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     if "rx" in device.coordinates:
         # A platform that only turns tells nothing of how the device stands.
         spans = moves and spreads[0][1] > _FLAT * spreads[0][0]
-        _check_rotations(campaign, device, located.R if spans else device.frame.R)
-    return findings
+        angle, mark = _check_rotations(campaign, device, located.R if spans else device.frame.R, spans)
+        if angle:
+            text = f"the mark of {device.name} is turned by {angle:.4g} deg on the platform"
+            findings.append(Finding(False, text))
+            device = replace(device, tool=device.tool._replace(R=mark))
+    return device, findings
 
 
 def plane_normal(robot: Robot) -> Array | None:
@@ -370,22 +389,29 @@ def _other_readings(campaign: Campaign) -> Iterator[tuple[str, Array]]:
     yield "all drives are reversed", with_signs(np.full(count, -1.0))
 
 
-def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
-    """Refuse rotations that are not those of the platform in the device's frame (3, 3).
+def _check_rotations(
+    campaign: Campaign, device: Tracker, frame: Array, is_placed: bool
+) -> tuple[float, Array]:
+    """By how much (deg) a mark is turned on the platform, and how (3, 3); 0 where it is as it is described.
+
+    Args:
+        campaign: with the readings of the drives.
+        device: which gives rotations.
+        frame: of the device (3, 3).
+        is_placed: whether positions have told it.
 
     Raises:
         CalibrationError: with the reading that fits much better, or with how far they are off.
     """
-    body = device.tool.body
-    R = _nominal_bodies(campaign)["R"][:, body]
+    R = _nominal_bodies(campaign)["R"][:, device.tool.body] @ device.tool.R
     vectors = device.values[:, [device.coordinates.index(axis) for axis in AXES[3:]]]
     good = np.all(np.isfinite(vectors), axis=1)
     if np.sum(good) < FEWEST:
-        return
+        return 0.0, device.tool.R
     expected = frame.T @ R[good]
 
     def off(seen: Array, with_mark: bool = False) -> tuple[float, Array]:
-        """Median angle, rad, by which rotations differ, with the best turn of the mark is found, too."""
+        """Median angle, rad, by which rotations differ, with the best turn of the mark, too."""
         rotations = np.stack([rotation_vector(vector) for vector in seen])
         mark = np.eye(3) if not with_mark else nearest_rotation(np.swapaxes(rotations, 1, 2) @ expected)
         angles = np.linalg.norm(
@@ -396,7 +422,7 @@ def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
     seen = vectors[good]
     as_given, _ = off(seen)
     if as_given < _TURNED:
-        return
+        return 0.0, device.tool.R
     trials = [(off(-seen)[0], "they are those of the device's frame in the platform: reverse their signs")]
     trials += [(off(seen * np.pi / 180.0)[0], "they are degrees, write the unit")]
     trials += [(off(seen * 180.0 / np.pi)[0], "they are radians, write the unit")]
@@ -404,9 +430,12 @@ def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
         trials.append((off(seen[:, order])[0], f"read as {', '.join(['rx', 'ry', 'rz'][k] for k in order)}"))
     left, text = min(trials)
     if left > _BETTER * as_given:
-        left, mark = off(seen, with_mark=True)
-        angle = np.degrees(np.linalg.norm(quat_log(quat_from_matrices(mark[None]))[0]))
-        text = f"the mark is turned by {angle:.4g} deg on the platform: give the platform's"
+        left, turn = off(seen, with_mark=True)
+        angle = float(np.degrees(np.linalg.norm(quat_log(quat_from_matrices(turn[None]))[0])))
+        if left < _BETTER * as_given and is_placed and device.tool.rotation_tolerance:
+            return angle, device.tool.R @ turn.T
+        text = f"the mark is turned by {angle:.4g} deg on the platform: give the platform's, the tool's "
+        text += "orientation, or its rotation tolerance to have it found"
     hint = f"; {text}: {np.degrees(left):.3g} deg" if left < _BETTER * as_given else ""
     raise CalibrationError(
         f"rotations of {device.name} are {np.degrees(as_given):.4g} deg off the description (median); "

@@ -4,7 +4,8 @@ Each device gives residuals r = predicted - measured at every sample, over the s
 not measured. With V the spatial twist of the body that carries the tool point p = p_b + R_b t, and the
 device's frame (R_d, p_d) in the base, R_d <- exp(d) R_d,
 
-    Tracker   R_d^T (p - p_d), log(R_pred R_meas^T)             position, orientation, axes of the device
+    Tracker   R_d^T (p - p_d), log(R_pred R_meas^T)             position, orientation, axes of the device;
+                                                                R_pred = R_d^T R_b R_t of a mark turned by R_t
     Distance  |p - a| + offset                                  a a point of the base: a ball bar, a wire
     Target    pixels of the tool point, seen by a camera whose frame is (R_d, p_d)
     Places    p - P_k                                           a place P_k that nobody knows, visited again
@@ -46,11 +47,16 @@ from nacelle.vision.camera import Camera
 
 
 class Tool(NamedTuple):
-    """The point that is measured: on a body, at `point` (3,), m, of its frame, known to a tolerance (m)."""
+    """What is measured on a body: a point of its frame (3,), m, and a mark turned by R against it (3, 3).
+
+    Both are known to tolerances, m and rad.
+    """
 
     body: int = PLATFORM
     point: Array = np.zeros(3)
     tolerance: float = 0.0
+    R: Array = np.eye(3)
+    rotation_tolerance: float = 0.0
 
 
 class Rows(NamedTuple):
@@ -120,13 +126,19 @@ class Device(ABC):
 def own_parameters(name: str, labels: Sequence[str], tolerances: Sequence[float]) -> tuple[Parameter, ...]:
     """Those whose tolerance is not zero."""
     return tuple(
-        Parameter(f"{name}.{label}", "device", "rad" if label.startswith("r") else "m", tolerance, (k,))
+        Parameter(
+            f"{name}.{label}",
+            "device",
+            "rad" if label.rpartition(".")[2].startswith("r") else "m",
+            tolerance,
+            (k,),
+        )
         for k, (label, tolerance) in enumerate(zip(labels, tolerances, strict=True))
         if tolerance > 0.0
     )
 
 
-_TOOL = ("tool.x", "tool.y", "tool.z")
+_TOOL, _MARK = ("tool.x", "tool.y", "tool.z"), ("tool.rx", "tool.ry", "tool.rz")
 
 
 def full_values(parameters: Sequence[Parameter], values: Array, count: int) -> Array:
@@ -236,9 +248,9 @@ class Tracker(_Measured):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The frame and the tool point, as far as they are unknown."""
-        tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
-        return own_parameters(self.name, (*AXES, *_TOOL), tolerances)
+        """The frame, the tool point and the mark's rotation, as far as they are unknown."""
+        tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3, *(self.tool.rotation_tolerance,) * 3)
+        return own_parameters(self.name, (*AXES, *_TOOL, *_MARK), tolerances)
 
     def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
         """Which poses of the bodies (S,) it would see.
@@ -269,27 +281,29 @@ class Tracker(_Measured):
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the coordinates, over the noise."""
-        offsets = full_values(self.parameters, values, 9)
+        offsets = full_values(self.parameters, values, 12)
         R_d, p_d = self.frame_at(offsets)
         tilt_vector = left_jacobian(offsets[3:6])
-        seen = tool_points(now, self.tool, offsets[6:], sag)
+        seen = tool_points(now, self.tool, offsets[6:9], sag)
         count, off = len(seen.p), seen.p - p_d
-        residual, by_device = np.zeros((count, 6)), np.zeros((count, 6, 9))
+        residual, by_device = np.zeros((count, 6)), np.zeros((count, 6, 12))
         measured = np.full((count, 6), np.nan)
         measured[:, [AXES.index(name) for name in self.coordinates]] = self.values
         residual[:, :3] = off @ R_d - measured[:, :3]
         # d (R_d^T (p - p_d)) by exp(w) R_d is R_d^T ((p - p_d) x w).
         by_device[:, :3, :3] = -R_d.T
         by_device[:, :3, 3:6] = R_d.T @ skews(off) @ tilt_vector
-        by_device[:, :3, 6:] = R_d.T @ seen.R
+        by_device[:, :3, 6:9] = R_d.T @ seen.R
         maps = np.broadcast_to(R_d.T, (count, 3, 3))
         parts = [seen.response.transform(maps)]
         if "rx" in self.coordinates:
-            tilt = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), quat_from_matrices(seen.R))
+            mark = seen.R @ rotation_vector(offsets[9:]) @ self.tool.R
+            tilt = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), quat_from_matrices(mark))
             residual[:, 3:] = quat_log(
                 quat_multiply(tilt, quat_conjugate(quat_exp(np.nan_to_num(measured[:, 3:]))))
             )
             by_device[:, 3:, 3:6] = -R_d.T @ tilt_vector
+            by_device[:, 3:, 9:] = R_d.T @ seen.R @ left_jacobian(offsets[9:])
             # Where residuals are small their rate is the angular velocity; exactly, J^-1 of them.
             inverse = inverse_left_jacobians(residual[:, 3:])
             by_device[:, 3:] = inverse @ by_device[:, 3:]

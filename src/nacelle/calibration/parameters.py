@@ -476,12 +476,12 @@ class Geometry:
                 joints[j] = dataclasses.replace(joints[j], terms=tuple(terms))
             else:
                 joints[j] = dataclasses.replace(joints[j], offset=joints[j].offset + float(values[p]))
-        return _with_spins_unfelt(
+        return _with_axisymmetric_bodies(
             self.robot, dataclasses.replace(robot, joints=tuple(joints), actuators=tuple(actuators))
         )
 
 
-def _with_spins_unfelt(nominal: Robot, machine: Robot) -> Robot:
+def _with_axisymmetric_bodies(nominal: Robot, machine: Robot) -> Robot:
     """The machine with axisymmetric inertias where a body spins idly, as in the description."""
     if not mechanism_of(nominal).mobility.internal_freedoms:
         return machine
@@ -489,5 +489,5 @@ def _with_spins_unfelt(nominal: Robot, machine: Robot) -> Robot:
         spins = mechanism_of(machine).mobility.internal_freedoms
     except (AssemblyError, KinematicsError):
         return machine
-    felt = [spin for spin in spins if asymmetry(machine, spin) > EXACT_ASYMMETRY]
-    return with_axisymmetric(machine, felt) if felt else machine
+    uneven = [spin for spin in spins if asymmetry(machine, spin) > EXACT_ASYMMETRY]
+    return with_axisymmetric(machine, uneven) if uneven else machine
