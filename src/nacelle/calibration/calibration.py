@@ -39,6 +39,7 @@ from nacelle.calibration.poses import (
 )
 from nacelle.distribution import __version__
 from nacelle.errors import CalibrationError, format_count
+from nacelle.files import write_atomically
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
@@ -302,16 +303,9 @@ class Calibration:
         data = target.with_suffix(".calibration.json")
         kept = [source for source in self.robot.sources if not source.startswith(_CALIBRATED)]
         robot = dataclasses.replace(self.robot, sources=(*kept, *self.provenance()))
-        write_texts({target: robot.to_yaml(), data: json.dumps(self.to_dict(), indent=1)})
+        write_atomically(target, robot.to_yaml())
+        write_atomically(data, json.dumps(self.to_dict(), indent=1))
         return target, data
-
-
-def write_texts(texts: dict[Path, str]) -> None:
-    """Write files whole or not at all."""
-    from nacelle.files import write_atomically
-
-    for path, text in texts.items():
-        write_atomically(path, text)
 
 
 def shown_unit(unit: str) -> tuple[float, str]:

@@ -10,9 +10,9 @@ and what is left then, with the spread of the positions, tells units and columns
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -197,34 +197,44 @@ def _locate(campaign: Campaign, device: Tracker) -> Tracker:
 
 
 def nearest_rotation(rotations: Array) -> Array:
-    """The rotation (3, 3) nearest to all of (S, 3, 3): U V^T of their sum, outliers left out."""
-    keep = np.ones(len(rotations), dtype=bool)
-    for _ in range(4):
-        U, _, Vt = np.linalg.svd(rotations[keep].sum(axis=0))
-        R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
-        left = np.linalg.norm(rotations - R, axis=(1, 2))
-        again = left <= 4.0 * np.median(left) + 1e-12
-        if np.array_equal(again, keep):
-            break
-        keep = again
-    return np.asarray(R)
+    """The rotation (3, 3) nearest to all of (S, 3, 3), outliers left out."""
+
+    def left_by(keep: Array) -> tuple[Array, Array]:
+        R = _closest_rotation(rotations[keep].sum(axis=0))
+        return R, np.linalg.norm(rotations - R, axis=(1, 2))
+
+    return _without_outliers(left_by, len(rotations))[0]
 
 
 def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
     """The frame (R, t) in which points (S, 3) are best as measured (S, 3), and the median of what is left."""
-    keep = np.ones(len(points), dtype=bool)
-    for _ in range(4):
+
+    def left_by(keep: Array) -> tuple[Pose, Array]:
         p, m = points[keep].mean(axis=0), measured[keep].mean(axis=0)
-        U, _, Vt = np.linalg.svd((points[keep] - p).T @ (measured[keep] - m))
-        sign = np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))])
-        R = U @ sign @ Vt
+        R = _closest_rotation((points[keep] - p).T @ (measured[keep] - m))
         t = p - R @ m
-        left = np.linalg.norm((points - t) @ R - measured, axis=1)
+        return Pose(R, t), np.linalg.norm((points - t) @ R - measured, axis=1)
+
+    frame, left = _without_outliers(left_by, len(points))
+    return frame, float(np.median(left))
+
+
+def _closest_rotation(matrix: Array) -> Array:
+    """R = U diag(1, 1, +-1) V^T of a matrix U S V^T (3, 3)."""
+    U, _, Vt = np.linalg.svd(matrix)
+    return np.asarray(U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt)
+
+
+def _without_outliers(left_by: Callable[[Array], tuple[Any, Array]], count: int) -> tuple[Any, Array]:
+    """A fit and what it leaves of all samples (S,), without those that it leaves far off the others."""
+    keep = np.ones(count, dtype=bool)
+    for _ in range(4):
+        fit, left = left_by(keep)
         again = left <= 4.0 * np.median(left) + 1e-12
         if np.array_equal(again, keep):
             break
         keep = again
-    return Pose(R, t), float(np.median(left))
+    return fit, left
 
 
 def check_agreement(campaign: Campaign) -> tuple[Campaign, list[Finding]]:

@@ -20,12 +20,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.calibration.lines_of_sight import UNLIMITED, PointOfBody, View, seen_poses
-from nacelle.calibration.loops import Linearised, Response, skews, velocity_maps
+from nacelle.calibration.loops import Linearised, Response, velocity_maps
 from nacelle.calibration.parameters import AXES, Parameter
 from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.kinematics.solve.inverse import BodyPoses
@@ -41,6 +41,7 @@ from nacelle.spatial.rotation import (
     quat_log,
     quat_multiply,
     rotation_vector,
+    skews,
 )
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
@@ -192,6 +193,7 @@ class _Measured(Device):
     """Devices whose measurements are numbers."""
 
     values: Array
+    noise: Any
 
     @property
     def measured(self) -> Array:
@@ -210,6 +212,12 @@ class _Measured(Device):
     def with_values(self, values: Array) -> Device:
         """The device with other measurements (S, k)."""
         return replace(self, values=values)  # type: ignore[type-var]  # all of them are dataclasses
+
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Device:
+        """The device with what it would measure at states, noise added."""
+        blank = np.where(np.isnan(self.values), np.nan, 0.0)
+        residual = self.with_values(blank).rows(now, sag, values).residual
+        return self.with_values(blank + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,12 +326,6 @@ class Tracker(_Measured):
             free_columns(self.parameters, weight * by_device[:, keep]),
         )
 
-    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
-        """The device with what it would measure at states, noise added."""
-        blank = np.where(np.isnan(self.values), np.nan, 0.0)
-        residual = replace(self, values=blank).rows(now, sag, values).residual
-        return replace(self, values=blank + self.noise * (residual + rng.normal(size=residual.shape)))
-
 
 def inverse_left_jacobians(r: Array) -> Array:
     """J(r)^-1 = 1 - K / 2 + (1 - a sin a / (2 (1 - cos a))) K K / a^2 (S, 3, 3), K = skew(r), a = |r|."""
@@ -380,11 +382,6 @@ class Distance(_Measured):
         residual = (length + offsets[3] - self.values) / self.noise
         return Rows(residual, moves.transform(e), free_columns(self.parameters, by_device))
 
-    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Distance:
-        """The device with what it would measure at states, noise added."""
-        residual = self.rows(now, sag, values).residual
-        return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
-
 
 @dataclass(frozen=True, eq=False)
 class Target(_Measured):
@@ -435,11 +432,6 @@ class Target(_Measured):
             [-bent, bent @ skews(p - p_d) @ left_jacobian(offsets[3:6]), bent @ R_b], axis=2
         )
         return Rows(residual, moves.transform(bent), free_columns(self.parameters, by_device))
-
-    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Target:
-        """The device with what it would measure at states, noise added."""
-        residual = self.rows(now, sag, values).residual
-        return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 @dataclass(frozen=True, eq=False)
