@@ -328,7 +328,7 @@ def test_poses_are_planned_where_the_device_sees_them() -> None:
     [
         ("{noise: 1 um, range: [2 m, 1 m]}", "from a smaller to a larger"),
         ("{noise: 1 um, facing: z}", "require each other"),
-        ("{kind: edges, noise: 0.1, camera: {}}", "file of their own"),
+        ("{kind: tracker, noise: 1 um, file: edges.csv}", "edges alone are in a file"),
         ("{kind: places, noise: 1 um, line of sight: true}", "no line of sight"),
     ],
 )

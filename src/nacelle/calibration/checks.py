@@ -255,8 +255,8 @@ def check_agreement(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
     devices = list(campaign.devices)
     for k, device in enumerate(devices):
         if isinstance(device, Tracker) and {"x", "y", "z"} <= {*device.coordinates}:
-            devices[k], found = _check_tracker(campaign, device)
-            findings += found
+            devices[k], more = _check_tracker(campaign, device)
+            findings += more
     return replace(campaign, devices=tuple(devices)), findings
 
 
@@ -408,7 +408,7 @@ def _check_rotations(
         campaign: with the readings of the drives.
         device: which gives rotations.
         frame: of the device (3, 3).
-        is_placed: whether positions have told it.
+        is_placed: whether positions give it.
 
     Raises:
         CalibrationError: with the reading that fits much better, or with how far they are off.
@@ -440,10 +440,10 @@ def _check_rotations(
         trials.append((off(seen[:, order])[0], f"read as {', '.join(['rx', 'ry', 'rz'][k] for k in order)}"))
     left, text = min(trials)
     if left > _BETTER * as_given:
-        left, turn = off(seen, with_mark=True)
-        angle = float(np.degrees(np.linalg.norm(quat_log(quat_from_matrices(turn[None]))[0])))
+        left, rotation = off(seen, with_mark=True)
+        angle = float(np.degrees(np.linalg.norm(quat_log(quat_from_matrices(rotation[None]))[0])))
         if left < _BETTER * as_given and is_placed and device.tool.rotation_tolerance:
-            return angle, device.tool.R @ turn.T
+            return angle, device.tool.R @ rotation.T
         text = f"the mark is turned by {angle:.4g} deg on the platform: give the platform's, the tool's "
         text += "orientation, or its rotation tolerance to have it found"
     hint = f"; {text}: {np.degrees(left):.3g} deg" if left < _BETTER * as_given else ""

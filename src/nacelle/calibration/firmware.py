@@ -108,12 +108,12 @@ def _fit(robot: Robot, model: _Model) -> FirmwareSettings:
         lambda n: (weigh * error(n)).ravel(), model.start, x_scale=scale, method="trf", max_nfev=200
     )
     off = error(best.x)
-    found = _settings(model.lines(best.x), off[:, :3], off[:, 3:])
-    if not found.error < _UNFIT * robot.size:
+    settings = _settings(model.lines(best.x), off[:, :3], off[:, 3:])
+    if not settings.error < _UNFIT * robot.size:
         raise CalibrationError(
-            f"{robot.name} is no robot of {model.name}: it would be {found.error * 1e3:.3g} mm off"
+            f"{robot.name} is no robot of {model.name}: it would be {settings.error * 1e3:.3g} mm off"
         )
-    return found
+    return settings
 
 
 def _settings(lines: Sequence[str], off: Array, angles: Array) -> FirmwareSettings:
