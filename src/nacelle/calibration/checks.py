@@ -203,7 +203,7 @@ def nearest_rotation(rotations: Array) -> Array:
         R = _closest_rotation(rotations[keep].sum(axis=0))
         return R, np.linalg.norm(rotations - R, axis=(1, 2))
 
-    return _without_outliers(left_by, len(rotations))[0]
+    return np.asarray(_without_outliers(left_by, len(rotations))[0])
 
 
 def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
