@@ -33,7 +33,7 @@ class ProofRun(MotionOptions):
     ] = ""
     deviation: Annotated[
         str, typer.Option("--deviation", help="How far from the motion the proof shall hold, such as 1um.")
-    ] = "1nm"
+    ] = "0.001um"
     mode: ModeOption = ""
     as_json: JsonOption = False
 

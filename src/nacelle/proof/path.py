@@ -135,7 +135,7 @@ class PathProof(HasTable):
         if self.unproved is None:
             lines = [
                 f"proved for {self.trajectory.duration:g} s, in {len(self.times) - 1} intervals: all poses "
-                f"within {self.bounds.deviation:g} of the path are reached on one branch"
+                f"within {self.bounds.deviation:g} of the path, m or rad, are reached on one branch"
             ]
             if self.nearest_limit:
                 lines.append(f"ways to limits: at least {self.least_way:.6g} ({self.nearest_limit})")
