@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -49,7 +49,6 @@ from nacelle.program.interval import derivative_program
 from nacelle.program.trace import trace
 from nacelle.proof.matrices import around, identity_less_product, middle_radius, point, product
 from nacelle.results import HasTable
-from nacelle.spatial.interval import round_up
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat, skew
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, sqrt
@@ -70,12 +69,12 @@ _RANK, _CONSISTENT = 1e-9, 1e-7
 # Directions along which lengths are bounded: steps along an edge of a cube.
 _GRID = 8
 # Bounds are sought this close to what is attained, relative, in so many rounds and boxes of numbers for each.
-_TIGHT, _ROUNDS, _BOXES = 0.03, 8, 8
+_TIGHT, _ROUNDS, _BOXES = 0.05, 6, 4
 # How many machines at the ends of their numbers are tried for the largest length.
 _BEST = 16
 # Steps to a box that Krawczyk's operator takes into itself, and to the states of machines.
 _STEPS, _NEWTON = 12, 6
-_INFLATION, _LEAST = 1.2, 1e-14
+_INFLATION, _LEAST, _SHRUNK = 1.2, 1e-14, 0.6
 _LARGER = 1.0 + 2.0**-30
 # Poses that are treated at a time.
 _BLOCK = 16
@@ -479,7 +478,7 @@ def _enclose(
             B = slopes(point(w), point(p.middle))[1].mean(axis=-1)
             c = -(C @ (B @ p.middle[..., None]))[..., 0]
             gap, P = np.zeros_like(w), around(np.zeros_like(reach), reach)
-        box = None
+        box, least = None, _LEAST * model.robot.size
         done = np.zeros(count, dtype=bool)
         result = _Enclosed(c, *(np.full(shape, np.nan) for shape in _shapes(count, n, p)))
         for _ in range(_STEPS):
@@ -487,7 +486,7 @@ def _enclose(
                 A, B = slopes(point(w), point(p.middle))
                 size = product(C, B).size
                 box = (size @ p.radius[..., None])[..., 0] + gap + np.abs(c - w) * 1e-3
-                box = _INFLATION * box + _LEAST * model.robot.size
+                box = _INFLATION * box + least
             away = np.zeros_like(w) if spread is None else np.abs(c)
             W = around(w, away + box + (0.0 if spread is None else spread))
             A, B = slopes(W, P)
@@ -506,12 +505,13 @@ def _enclose(
             for name, values in found._asdict().items():
                 kept = getattr(result, name)
                 kept[inside] = values[inside]
-            again = inside & ~done
             done |= inside
-            if not again.any() and done.all():
+            # A box that is much smaller shows more.
+            smaller = np.any(needed + least < _SHRUNK * box, axis=1)
+            if np.all(done & ~(inside & smaller)):
                 break
             # The operator's own box, a little wider, is what it takes into itself in the end.
-            box = np.where(inside[:, None], 1.01, _INFLATION) * needed + _LEAST * model.robot.size
+            box = np.where(inside[:, None], 1.01, _INFLATION) * needed + least
     return result
 
 
@@ -549,7 +549,7 @@ def _bound(model: _Model, states: _States, deviations: _Deviations) -> tuple[Arr
     # Of what is far below the other kind, over the robot's size, a bound need not be closer.
     largest = np.stack([np.abs(reached[..., kind]).max(axis=(1, 2)) for kind in kinds], axis=1)
     units = np.array([model.robot.size, 1.0])[: len(kinds)]
-    floors = (_TIGHT * np.maximum(largest, 0.3 * (largest / units).max(axis=1, keepdims=True) * units)).T
+    floors = (_TIGHT * np.maximum(largest, (largest / units).max(axis=1, keepdims=True) * units)).T
     target = reached + np.repeat(floors.T, 3, axis=1)[:, None]
     most = search.bound(rows, components, target.ravel()).reshape(count, 2, size)
     bounds, attained = (np.stack([-part[:, 0], part[:, 1]], axis=-1) for part in (most, reached))
@@ -627,7 +627,8 @@ class _Search(NamedTuple):
             certain = (np.abs(slope) >= rest) & (r > 0.0)
             with np.errstate(invalid="ignore"):
                 done = (above <= target[task]) | ~(r > 0.0).any(axis=1) | ~np.isfinite(above)
-            np.maximum.at(largest, task[done], above[done])
+            with np.errstate(invalid="ignore"):
+                np.maximum.at(largest, task[done], above[done])
             halved = ~done & ~certain.any(axis=1)
             keep = ~done & ~halved
             if np.count_nonzero(halved) * 2 + np.count_nonzero(keep) > _BOXES * len(rows):
