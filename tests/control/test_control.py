@@ -152,19 +152,22 @@ def test_default_gains_of_the_library(name: str, delay: float) -> None:
 
 
 def test_a_bandwidth_beyond_sampling_is_warned_of_or_refused() -> None:
-    """Poorly damped ones are warned of, unstable ones refused with the bandwidths that are not, or forced."""
+    """What is unstable or nearly so is refused with the bandwidths that are not, or forced."""
     robot = library_robot("fivebar")
     with pytest.warns(ControlWarning, match="beyond what sampling allows"):
-        controller(robot, "sj", period=2e-3, bandwidth=30.0)
+        controller(robot, "sj", period=2e-3, bandwidth=15.0, damping=0.5)
     with pytest.raises(KinematicsError, match=r"is unstable.*force_gains") as refused:
         controller(robot, "sj", period=2e-3, bandwidth=100.0)
     stable, acceptable = map(
         float, re.findall(r"([\d.]+) Hz (?:it is stable|is acceptable)", str(refused.value))
     )
-    with pytest.warns(ControlWarning, match="beyond what sampling allows"):
+    with pytest.raises(KinematicsError, match=r"is poorly damped: .* below 0\.1"):
         controller(robot, "sj", period=2e-3, bandwidth=0.99 * stable)
-    with pytest.raises(KinematicsError, match="is unstable"):
+    with pytest.raises(KinematicsError, match="is unstable: the smallest"):
         controller(robot, "sj", period=2e-3, bandwidth=1.05 * stable)
+    # Well enough damped, but not with forces that are a sample late.
+    with pytest.raises(KinematicsError, match=r"one sample late: its delay margin is 1\.\d+ ms"):
+        controller(robot, "sj", period=2e-3, bandwidth=1.2 * acceptable)
     tuned = controller(robot, "sj", period=2e-3, bandwidth=0.99 * acceptable)
     assert smallest_damping_ratio(tuned) >= 0.45
     with pytest.warns(ControlWarning, match="forced: sj of fivebar"):
@@ -203,7 +206,7 @@ def test_a_count_of_an_encoder_makes_no_more_force_than_is_stated(name: str) -> 
 def test_the_delay_margin_is_where_oscillations_begin_to_grow(name: str) -> None:
     """By the law itself around the linear robot in fine steps, with forces that wait in a queue."""
     robot, period, parts = library_robot("fivebar"), 2e-3, 50
-    law = controller(robot, name, period=period, bandwidth=20.0)
+    law = controller(robot, name, period=period, bandwidth=15.0)
     x = np.asarray(nacelle.reference_pose(robot), dtype=float)
     plant = StateSpaces(*(part[:1] for part in effective_masses(robot)[1]))
     margin = delay_margin(law, plant)

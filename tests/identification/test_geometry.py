@@ -10,6 +10,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.identification.data.poses import motion_from_rates, path_poses
+from nacelle.identification.effects import effect_columns
 from nacelle.identification.geometry import geometry_effects
 from nacelle.identification.identify import identify
 from nacelle.model.robot import Robot
@@ -57,6 +58,21 @@ def test_effects_are_those_of_a_robot_with_other_numbers(name: str) -> None:
         expected = (forces(moved, q, rate, acceleration) - forces(robot, *back)) / _STEP
         scale = np.max(np.abs(effect.force))
         assert np.max(np.abs(expected - effect.force)) < 1e-3 * scale
+
+
+def test_effects_follow_from_the_model_alone() -> None:
+    """They are derivatives along the instruments' motion, which forces of the measured one do not fit."""
+    robot = library_robot("fivebar")
+    run = exact_run(robot, fourier(robot, 0.04, frequency=1.0), periods=2.0).noisy(force=0.005, encoder=1e-6)
+    result = identify(robot, run)
+    noisy = [replace(part, tau=part.tau + np.sin(30.0 * part.time)[:, None]) for part in result.samples]
+    columns, others = (
+        effect_columns(result.estimator, samples, ("geometry", "gravity", "zero"))
+        for samples in (result.samples, noisy)
+    )
+    assert columns
+    for column, other in zip(columns, others, strict=True):
+        assert np.array_equal(column.values, other.values)
 
 
 def test_a_wrong_length_is_named() -> None:

@@ -496,6 +496,14 @@ def identify_command(
             "one actuator as scale:left.motor.",
         ),
     ] = "",
+    tolerance: Annotated[
+        str,
+        typer.Option(
+            metavar="LENGTH",
+            help="Standard deviation of the described lengths, such as '0.5 mm'; by default 0.001 of the "
+            "robot's size. Angles and zeros of encoders: that over the size.",
+        ),
+    ] = "",
     held_out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -523,6 +531,8 @@ def identify_command(
     as_json: JsonOption = False,
 ) -> None:
     """Identify dynamic parameters from measured motion and forces, with standard deviations."""
+    from dataclasses import replace
+
     from nacelle.identification.estimation.estimator import CadPrior
     from nacelle.identification.estimation.payload import check_payload_carrier, payload_from_runs
     from nacelle.identification.identify import identify, raise_for_misfit
@@ -549,6 +559,8 @@ def identify_command(
         allow=allow or (),
         estimate=[name.strip() for name in estimate.split(",") if name.strip()],
     )
+    if tolerance:
+        result = replace(result, tolerance=read_quantity(tolerance, angle=False))
     validation = validate(result.estimator, held_out_runs, preparation=preparation) if held_out_runs else None
     is_good = result.ok and (validation is None or validation.ok)
     if not as_json and not is_good:

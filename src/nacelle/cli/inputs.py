@@ -152,7 +152,8 @@ LawOption = Annotated[
 ForceGainsOption = Annotated[
     bool,
     typer.Option(
-        "--force-gains", help="Take a bandwidth whose loop is unstable, or whose encoders make more ripple."
+        "--force-gains",
+        help="Take a bandwidth whose loop is unstable or nearly so, or whose encoders make more ripple.",
     ),
 ]
 NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Neglect friction.")]

@@ -14,6 +14,7 @@ from nacelle.control.controller import Controller
 from nacelle.control.gains import (
     NATURAL_FREQUENCY_FRACTION,
     POOR_DAMPING,
+    REFUSED_DAMPING,
     ControlWarning,
     best_bandwidth,
     controller_for_bandwidth,
@@ -23,6 +24,7 @@ from nacelle.control.gains import (
     largest_ripple,
     loop_quality,
     smallest_damping_ratio,
+    tolerates_late_sample,
 )
 from nacelle.control.kind import ControlLaw, LoopSpecification, TunedLoop
 from nacelle.control.laws.adaptive import Adaptive
@@ -84,8 +86,8 @@ def controller(
             if None those of `Sensors()`. Adaptive control takes the coarsest for its dead zone.
         ripple: the largest force that one count may make, over that of the drive; if None `RIPPLE` with a
             resolution, else any.
-        force_gains: whether a stated bandwidth is taken though its loop is unstable, or a count makes more
-            ripple.
+        force_gains: whether a stated bandwidth is taken though its loop is unstable or nearly so, or a count
+            makes more ripple.
         **options: of the kind, which shape the program, and of `Safeguards`: `on_stop`, `on_glitch`,
             `singularity`, `following`.
 
@@ -95,7 +97,8 @@ def controller(
 
     Raises:
         KinematicsError: if none is called so, an option cannot be used, the sample time, the bandwidth or the
-            damping ratio is not above zero, or the loop of a stated bandwidth is unstable or ripples.
+            damping ratio is not above zero, or the loop of a stated bandwidth has a damping ratio below 0.1,
+            is unstable if forces are one sample late, or ripples.
         UnderactuatedError: if nothing drives some motions.
     """
     if isinstance(name, str) and name not in CONTROL_LAWS:
@@ -187,6 +190,16 @@ def _reason_refused(tuned: Controller, stated: LoopSpecification, damping: float
         )
         if stable is not None and stable.tuned is not None:
             reason += f"; up to {stable.tuned.bandwidth:.3g} Hz it is stable"
+    elif damping < REFUSED_DAMPING:
+        reason = (
+            f"{what} is poorly damped: the smallest damping ratio of its poles is {damping:.2f}, "
+            f"below {REFUSED_DAMPING:g}"
+        )
+    elif not tolerates_late_sample(tuned, stated):
+        margin = loop_quality(tuned, tuned.tuned).delay_margin
+        reason = (
+            f"{what} is unstable if forces are one sample late: its delay margin is {1e3 * margin:.3g} ms"
+        )
     elif stated.ripple is not None:
         ripple = largest_ripple(tuned, stated.resolution)
         if ripple > stated.ripple:

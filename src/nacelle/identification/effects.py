@@ -230,7 +230,7 @@ def _position_effects(
             scaled = -np.einsum("dnk,dn->nk", slopes[..., k], coordinates[..., k])
             result.append(("gear", f"q.{actuator.name}", "", whole(scaled)))
     if {"geometry", "gravity"} & {*causes}:
-        effects = geometry_effects(base, coef, motion, part.tau[kept])
+        effects = geometry_effects(base, coef, motion, required_forces(base, coef, motion))
         for effect in effects:
             if effect.cause in causes:
                 back = np.einsum("dnkj,dnj->nk", slopes, np.stack(effect.coordinates))

@@ -96,7 +96,7 @@ def geometry_effects(
         base: the base parameters.
         coef: their estimates (p,).
         motion: of the platform.
-        tau: forces of the actuators (N, actuators), N or N m.
+        tau: forces that the estimates require there (N, actuators), N or N m.
     """
     robot = base.robot
     x, y, _ = solve_loops(robot, motion.x)

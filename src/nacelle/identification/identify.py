@@ -41,10 +41,12 @@ from nacelle.identification.estimation.least_squares import (
     WeightedLeastSquares,
 )
 from nacelle.identification.suspects import FaultTests, HiddenFault, Suspect, try_faults
+from nacelle.identification.tolerances import usual_tolerances
 from nacelle.identification.validation import NOISE_LEVEL_RATIO, Validation, validation
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.results import Plottable
+from nacelle.spatial.scalar import Array
 
 METHODS: dict[str, type[Estimator]] = {
     "iv": InstrumentalVariables,
@@ -74,6 +76,7 @@ class Identification(Plottable):
         findings: what the checks of the measurements found.
         faults: of the log that were estimated with the parameters and taken back.
         measurements: what was measured, of which the samples were made.
+        tolerance: standard deviation of lengths of the description, m; 0.001 of the robot's size if None.
     """
 
     robot: Robot
@@ -82,6 +85,14 @@ class Identification(Plottable):
     findings: tuple[Findings, ...]
     faults: tuple[EstimatedFault, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the tolerance."""
+        if self.tolerance is not None and not (np.isfinite(self.tolerance) and self.tolerance >= 0.0):
+            raise IdentificationError(
+                f"the tolerance of lengths must be zero or more metres, got {self.tolerance:g}"
+            )
 
     @property
     def base(self) -> BaseParameters:
@@ -125,9 +136,11 @@ class Identification(Plottable):
             + (f", SHA-256 {run.source.digest}" if run.source.digest else "")
             for run in self.measurements
         ]
+        length, angle = usual_tolerances(self.robot, self.tolerance)
+        columns = (self.base.names, estimator.coef_, estimator.std_, self.systematic)
         estimates = [
-            f"{name} {value:.6g} +- {std:.2g}"
-            for name, value, std in zip(self.base.names, estimator.coef_, estimator.std_, strict=True)
+            f"{name} {value:.6g} +- {std:.2g} +- {systematic:.2g}"
+            for name, value, std, systematic in zip(*columns, strict=True)
         ]
         return tuple(
             _IDENTIFIED + line
@@ -137,7 +150,8 @@ class Identification(Plottable):
                 *data,
                 f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces used, "
                 f"R^2 {fit.score:.6g}, condition {estimator.condition_:.4g}; residuals, SI: {residuals}",
-                f"base parameters with standard deviations, SI: {'; '.join(estimates)}",
+                f"base parameters with standard deviations by noise, and by lengths known to {length:.2g} m "
+                f"and zeros known to {angle:.2g} rad, SI: {'; '.join(estimates)}",
                 *(fault.describe() for fault in self.faults),
             )
         )
@@ -161,6 +175,15 @@ class Identification(Plottable):
     def hidden(self) -> tuple[HiddenFault, ...]:
         """Faults of ordinary size that parameters would take up, so that these data would not show them."""
         return self._fault_tests.hidden
+
+    @property
+    def systematic(self) -> Array:
+        """Deviations that errors of the described geometry add to estimates (base parameters,), SI units.
+
+        Lengths and anchors are known to the `tolerance`, angles and zeros of encoders to that over the
+        robot's size: 0.001 rad if it is None. Intervals and `std_` of the estimator take them as exact.
+        """
+        return self._fault_tests.geometry.deviations(*usual_tolerances(self.robot, self.tolerance))
 
     @cached_property
     def _fault_tests(self) -> FaultTests:
@@ -222,6 +245,7 @@ class Identification(Plottable):
                 + "; or ".join(fault.describe() for fault in self.hidden if worst[fault.cause] is fault)
                 + ": rule them out, or estimate offsets and zeros with the parameters"
             )
+        notes += self._describe_systematic()
         shaking = np.max([part.vibration for part in self.samples], axis=0)
         if np.any(shaking):
             most = int(np.argmax(shaking))
@@ -260,6 +284,22 @@ class Identification(Plottable):
             )
         return notes
 
+    def _describe_systematic(self) -> list[str]:
+        """What tolerances of the geometry add, where it is more than noise does."""
+        systematic, std = self.systematic, self.estimator.std_
+        ratio = np.divide(systematic, std, out=np.zeros_like(std), where=std > 0.0)
+        worst = int(np.argmax(ratio))
+        if not ratio[worst] > 1.0:
+            return []
+        length, angle = usual_tolerances(self.robot, self.tolerance)
+        part = 100.0 * systematic[worst] / max(abs(self.estimator.coef_[worst]), abs(self.base.values[worst]))
+        return [
+            f"lengths known to {1e3 * length:.2g} mm, and angles and zeros of encoders to {angle:.2g} rad, "
+            f"add systematic deviations: {systematic[worst]:.2g} to {self.base.names[worst]} ({part:.2g} %), "
+            f"{ratio[worst]:.1f} times that of noise; {np.count_nonzero(ratio > 1.0)} of {len(ratio)} are "
+            "larger than those of noise (state the tolerance of the machine: `--tolerance`, or calibrate it)"
+        ]
+
     def _distance(self) -> float | None:
         try:
             return self.consistent.distance
@@ -278,7 +318,7 @@ class Identification(Plottable):
         """Everything as plain data."""
         estimator = self.estimator
         intervals = estimator.intervals()
-        removed = set(self.essential.removed_names)
+        removed, systematic = set(self.essential.removed_names), self.systematic
         return {
             "robot": self.robot.name,
             "method": type(estimator).__name__,
@@ -294,6 +334,7 @@ class Identification(Plottable):
                     "described": float(self.base.values[k]),
                     "estimate": float(estimator.coef_[k]),
                     "std": float(estimator.std_[k]),
+                    "systematic": float(systematic[k]),
                     "interval": intervals[k].tolist(),
                     "essential": name not in removed,
                 }

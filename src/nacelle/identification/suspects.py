@@ -32,6 +32,7 @@ import numpy as np
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.effects import ESTIMATED, Column, effect_columns, sentence
 from nacelle.identification.estimation.estimator import Estimator, parameter_covariance
+from nacelle.identification.tolerances import GeometryErrors
 from nacelle.spatial.scalar import Array
 
 # A fault is certain from so many deviations on, and counts if it explains so much of the weighted squares of
@@ -327,10 +328,12 @@ class FaultTests(NamedTuple):
     Attributes:
         suspects: the most certain one first.
         hidden: faults that the parameters take up, those that move them most first.
+        geometry: how errors of lengths and zeros act on the parameters.
     """
 
     suspects: tuple[Suspect, ...]
     hidden: tuple[HiddenFault, ...]
+    geometry: GeometryErrors
 
 
 def try_faults(
@@ -351,7 +354,11 @@ def try_faults(
         if length * np.max(np.abs(column.values)) > _NO_EFFECT * np.max(np.abs(force))
     ]
     alone = _test(estimator, columns, [])
-    return FaultTests(_find(estimator, columns, alone, floor), _find_hidden(estimator, columns, alone))
+    return FaultTests(
+        _find(estimator, columns, alone, floor),
+        _find_hidden(estimator, columns, alone),
+        _geometry_errors(estimator, columns, alone),
+    )
 
 
 def _find(
@@ -399,7 +406,7 @@ def _find_hidden(
     estimator: Estimator, columns: Sequence[Column], alone: Sequence[_Tested]
 ) -> tuple[HiddenFault, ...]:
     """Faults of ordinary size below the deviations of a suspect that move parameters."""
-    data, moments = estimator.regression_, estimator.moments_
+    data = estimator.regression_
     sizes, std = _sizes_of_kind(estimator), estimator.std_
     known = np.isfinite(std) & (std > 0.0)
     tested = {(each.suspect.cause, each.suspect.signal): each.suspect for each in alone}
@@ -416,7 +423,7 @@ def _find_hidden(
         suspect = tested.get((column.cause, column.signal))
         least = _CERTAIN * suspect.deviation if suspect else np.inf
         size = min(least, _LARGEST * ordinary)
-        change = moments.along @ (moments.inverse @ (moments.Q.T @ column.values.ravel()))
+        change = _on_parameters(estimator, column)
         deviations = np.where(known, np.abs(change) / np.where(known, std, 1.0), 0.0)
         part = np.abs(change) / sizes
         usual = min(size, ordinary)
@@ -430,6 +437,41 @@ def _find_hidden(
                 )
             )
     return tuple(sorted(result, key=lambda each: -each.moves))
+
+
+def _on_parameters(estimator: Estimator, column: Column) -> Array:
+    """How far one unit of a fault moves the estimates (p,)."""
+    moments = estimator.moments_
+    return np.asarray(moments.along @ (moments.inverse @ (moments.Q.T @ column.values.ravel())))
+
+
+def _geometry_errors(
+    estimator: Estimator, columns: Sequence[Column], alone: Sequence[_Tested]
+) -> GeometryErrors:
+    """How errors of single lengths and zeros act on the estimates, and what the residuals show of them."""
+    names = [frozenset(column.signal.split(", ")) for column in columns]
+    # Equal numbers of several legs are several numbers.
+    chosen = [
+        column
+        for column, its in zip(columns, names, strict=True)
+        if column.cause in ("geometry", "zero") and not any(fewer < its for fewer in names)
+    ]
+    tested = {id(each.column): each for each in alone}
+    roots = np.sqrt(estimator.moments_.weights.ravel())
+    directions, sizes = np.zeros((len(chosen), len(roots))), np.zeros((2, len(chosen)))
+    for k, column in enumerate(chosen):
+        if id(column) in tested:
+            result = tested[id(column)]
+            scaled = np.divide(result.score, roots, out=np.zeros_like(roots), where=roots > 0.0)
+            directions[k] = scaled / np.linalg.norm(scaled) / result.suspect.deviation
+            sizes[:, k] = result.suspect.size, result.suspect.deviation**-2
+    slopes = [_on_parameters(estimator, column) for column in chosen]
+    return GeometryErrors(
+        np.reshape(slopes, (len(chosen), -1)).T,
+        directions @ directions.T,
+        sizes[0] * sizes[1],
+        np.array([column.unit == "rad" for column in chosen]),
+    )
 
 
 def _sizes_of_kind(estimator: Estimator) -> Array:

@@ -372,6 +372,7 @@ def parameter_section(identification: Identification) -> str:
     estimator, base = identification.estimator, identification.base
     removed = set(identification.essential.removed_names)
     relative, intervals = estimator.relative_std_, estimator.intervals()
+    systematic = identification.systematic
     rows, kinds = [], []
     for k, (name, grouping, unit) in enumerate(
         zip(base.names, base.groupings, base_units(base), strict=True)
@@ -390,6 +391,7 @@ def parameter_section(identification: Identification) -> str:
                 format_number(nominal),
                 format_number(estimate) if excited else "as described",
                 format_number(float(estimator.std_[k]), 2) + _small_print(format_percent(float(relative[k]))),
+                format_number(float(systematic[k]), 2),
                 interval_bar(nominal, estimate, Interval(low, high), kind)
                 + _small_print(_interval_text(low, high)),
                 escape_text(remark),
@@ -402,6 +404,7 @@ def parameter_section(identification: Identification) -> str:
         "described>",
         "estimate>",
         "deviation>",
+        "systematic>",
         f"[bar]95 % interval, and how far it is from the described value{bar_scale()}",
         "[remark]remark",
     ]
@@ -412,7 +415,8 @@ def parameter_section(identification: Identification) -> str:
             "line is the described value. Thin lines are at 1, 10 and 100 % of the parameter's "
             "size (the larger one of estimate and described value); an arrow says that the interval goes on. "
             "Below a deviation is its part of that size. Intervals hold the noise of this data, not what the "
-            "model leaves out."
+            "model leaves out. The systematic deviation is that of lengths and zeros of encoders within "
+            "their tolerances."
         )
         + table(heads, rows, kinds)
         + _parameter_lists(identification)

@@ -65,7 +65,8 @@ def excitation_parts(result: Excitation) -> list[Part]:
 def identification_parts(result: Identification, validation: Validation | None = None) -> list[Part]:
     """The estimates, what is not trustworthy, and how well forces are predicted."""
     estimator, removed = result.estimator, set(result.essential.removed_names)
-    table = plain_table("base parameter", "nominal>", "estimate>", "std. dev.>", "%>", "")
+    table = plain_table("base parameter", "nominal>", "estimate>", "std. dev.>", "%>", "systematic>", "")
+    systematic = result.systematic
     for k, name in enumerate(result.base.names):
         relative = 100.0 * estimator.relative_std_[k]
         table.add_row(
@@ -74,6 +75,7 @@ def identification_parts(result: Identification, validation: Validation | None =
             f"{estimator.coef_[k]:.5g}",
             f"{estimator.std_[k]:.2g}",
             f"{relative:.2g}" if relative < 1e4 else "-",
+            f"{systematic[k]:.2g}",
             "inessential" if name in removed else "",
         )
     return [

@@ -425,8 +425,9 @@ def estimator(result: Estimator) -> list[ResultQuantity]:
 
 
 def identification(result: Identification) -> list[ResultQuantity]:
-    """The estimates of the base parameters, with their standard deviations."""
-    return estimator(result.estimator)
+    """The estimates of the base parameters, with their deviations by noise and by geometry."""
+    labels = list(zip(result.base.names, base_units(result.base), strict=True))
+    return [*estimator(result.estimator), make_quantity("systematic deviations", labels, result.systematic)]
 
 
 def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
