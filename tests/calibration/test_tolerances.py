@@ -123,6 +123,7 @@ def hexapod_errors(robot: Robot, machines: list[Robot], x: Array) -> Array:
     return w
 
 
+@pytest.mark.slow
 def test_hexapod_by_distances() -> None:
     robot = nacelle.load("palida")
     found = bound_pose_errors(robot, ["number.strut*=0.1 mm"])
@@ -140,15 +141,16 @@ def test_hexapod_by_distances() -> None:
     assert np.all(np.abs(found.bounds[..., :3]) < 1.2 * np.abs(found.attained[..., :3]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tolerances"),
     [
         ("delta", ["*.predecessor.[xyz]=0.02 mm", "*shoulder.predecessor.r?=0.01 deg"]),
-        pytest.param("delta", ["number.*=0.1 mm", "zero.*=0.01 deg"], marks=pytest.mark.slow),
-        pytest.param("3rrr", ["number.*=0.1 mm", "zero.*=0.01 deg"], marks=pytest.mark.slow),
-        pytest.param("orthoglide", ["number.*=0.1 mm", "zero.*=0.02 mm"], marks=pytest.mark.slow),
-        pytest.param("h4", ["number.*=0.02 mm", "zero.*=0.004 deg"], marks=pytest.mark.slow),
-        pytest.param("gough-stewart", ["number.*.P.*=0.1 mm", "zero.*=0.02 mm"], marks=pytest.mark.slow),
+        ("delta", ["number.*=0.1 mm", "zero.*=0.01 deg"]),
+        ("3rrr", ["number.*=0.1 mm", "zero.*=0.01 deg"]),
+        ("orthoglide", ["number.*=0.1 mm", "zero.*=0.02 mm"]),
+        ("h4", ["number.*=0.02 mm", "zero.*=0.004 deg"]),
+        ("gough-stewart", ["number.*.P.*=0.1 mm", "zero.*=0.02 mm"]),
     ],
 )
 def test_machines_of_the_library(name: str, tolerances: list[str]) -> None:

@@ -154,7 +154,7 @@ def bound_pose_errors(robot: Robot, tolerances: Sequence[str], x: Any = None) ->
         KinematicsError: if a pose is out of reach, or singular.
     """
     deviations = _read_tolerances(robot, tolerances)
-    model = _traced(robot.numeric, deviations.parameters)
+    model = _model_of(robot.numeric, deviations.parameters)
     poses = check_poses(robot, reference_pose(robot) if x is None else x)[0].reshape(
         -1, layout_of(robot.motion).nx
     )
@@ -191,8 +191,8 @@ def _read_tolerances(robot: Robot, tolerances: Sequence[str]) -> _Deviations:
     bounded = [np.isfinite(item.bounds.lower) for item in chosen]
     ends = np.array(
         [
-            (item.bounds.lower, item.bounds.upper) if own else (-item.tolerance, item.tolerance)
-            for item, own in zip(chosen, bounded, strict=True)
+            (item.bounds.lower, item.bounds.upper) if limited else (-item.tolerance, item.tolerance)
+            for item, limited in zip(chosen, bounded, strict=True)
         ]
     )
     for item, end in zip(chosen, ends, strict=True):
@@ -244,7 +244,7 @@ class _Model:
         self.slopes = BoxFunction(derivative_program(program, ["w", "p"]))
 
     def states(self, x: Array) -> _States:
-        """The description's own states at poses (N, nx); NaN where there are none."""
+        """The description's own states at poses (N, nx); NaN where a leg does not reach."""
         joints = inverse_kinematics(self.robot, x, limits=False)
         states = states_at(joints)
         failed = has_failed(joints.flags)[:, None]
@@ -275,8 +275,8 @@ class _Model:
         at, coordinates = (3 if self.platform == 3 else 7), []
         for _, primitive in self._primitives:
             if primitive is Primitive.SPHERICAL:
-                turned = quat_product(s[at : at + 4], pack([*w[k : k + 3], 1.0]))
-                coordinates += list(_unit(turned))
+                quat = quat_product(s[at : at + 4], pack([*w[k : k + 3], 1.0]))
+                coordinates += list(_unit(quat))
             else:
                 coordinates.append(s[at] + w[k])
             at, k = at + primitive.nq, k + primitive.nv
@@ -288,13 +288,13 @@ class _Model:
                 self._couple(rows, tree, item, value)
         rows = [row / scale for row, scale in zip(rows, row_scale(robot), strict=True)]
         drives = [self._drive(machine, motion, tree, k) for k in range(len(robot.actuators))]
-        wanted = list(q)
+        demand = list(q)
         for item, value in zip(self.parameters, p, strict=True):
             if item.kind in ("zero", "gear") and item.target[0] < len(drives):
                 k = item.target[0]
-                wanted[k] = wanted[k] + (value if item.kind == "zero" else value * q[k])
+                demand[k] = demand[k] + (value if item.kind == "zero" else value * q[k])
         units = np.where(robot.revolute_actuators, 1.0, robot.size)
-        rows += [(a - b) / unit for a, b, unit in zip(drives, wanted, units, strict=True)]
+        rows += [(a - b) / unit for a, b, unit in zip(drives, demand, units, strict=True)]
         return {"F": pack(rows), "q": pack(drives)}
 
     def _machine(self, p: Array) -> Robot:
@@ -310,7 +310,7 @@ class _Model:
             geometry = robot.numbers.entries(np.array(numbers, dtype=object), "geometry")[:count]
         joints = [j for j, joint in enumerate(robot.joints) if not joint.is_coupling]
         offset = {2 * j + side: 24 * k + 12 * side for k, j in enumerate(joints) for side in range(2)}
-        turns: dict[int, list[Scalar]] = {}
+        tilts: dict[int, list[Scalar]] = {}
         for item, value in zip(self.parameters, p, strict=True):
             if item.kind != "frame":
                 continue
@@ -318,10 +318,10 @@ class _Model:
             if axis < 3:
                 geometry[offset[frame] + 9 + axis] = geometry[offset[frame] + 9 + axis] + value
             else:
-                turns.setdefault(frame, [0.0, 0.0, 0.0])[axis - 3] = value
-        for frame, turn in turns.items():
+                tilts.setdefault(frame, [0.0, 0.0, 0.0])[axis - 3] = value
+        for frame, tilt in tilts.items():
             at = offset[frame]
-            R = matrix_product(_tilt(pack(turn)), pack(geometry[at : at + 9]).reshape(3, 3))
+            R = matrix_product(_tilt(pack(tilt)), pack(geometry[at : at + 9]).reshape(3, 3))
             geometry[at : at + 9] = list(R.ravel())
         return robot.with_symbols(geometry, "geometry")
 
@@ -360,7 +360,7 @@ def _tilt(r: Array) -> Array:
 
 
 @lru_cache(maxsize=16)
-def _traced(robot: Robot, parameters: tuple[Parameter, ...]) -> _Model:
+def _model_of(robot: Robot, parameters: tuple[Parameter, ...]) -> _Model:
     return _Model(robot, parameters)
 
 
@@ -375,16 +375,16 @@ class _Chart(NamedTuple):
     """How equations are solved for w at states: near inverse of F_w, and motions that F does not see.
 
     Attributes:
-        inverse: C (M, nw, rows + k), of F_w with `idle` below it.
-        idle: rows (M, k, nw): w has no part along motions of bodies that move no other (rods that spin).
+        inverse: C (M, nw, rows + k), of F_w with `spins` below it.
+        spins: rows (M, k, nw): w has no part along motions of bodies that move no other (rods that spin).
     """
 
     inverse: Array
-    idle: Array
+    spins: Array
 
     def take(self, rows: Array) -> _Chart:
         """Those of some states."""
-        return _Chart(self.inverse[rows], self.idle[rows])
+        return _Chart(self.inverse[rows], self.spins[rows])
 
 
 class _Enclosed(NamedTuple):
@@ -410,7 +410,7 @@ class _Enclosed(NamedTuple):
 
 
 def _chart(model: _Model, states: _States, p: _Deviations) -> _Chart:
-    """Near inverses at states, and which motions are idle.
+    """Near inverses at states, and which motions are spins.
 
     Raises:
         CalibrationError: if loops with more equations than unknowns do not close with the deviations.
@@ -422,10 +422,10 @@ def _chart(model: _Model, states: _States, p: _Deviations) -> _Chart:
     A, B = J[..., : model.size], J[..., model.size :]
     U, s, Vt = np.linalg.svd(A)
     rank = int(np.max(np.sum(s > _RANK * s[:, :1], axis=1)))
-    idle = Vt[:, rank:]
+    spins = Vt[:, rank:]
     open_part = np.abs(np.swapaxes(U[:, :, rank:], 1, 2) @ B) * (np.abs(p.middle) + p.radius)
-    moved = (np.abs(B) * (np.abs(p.middle) + p.radius)).max(axis=1)
-    bad = open_part.max(axis=1, initial=0.0) > _CONSISTENT * moved.max(axis=1, keepdims=True)
+    effect = (np.abs(B) * (np.abs(p.middle) + p.radius)).max(axis=1)
+    bad = open_part.max(axis=1, initial=0.0) > _CONSISTENT * effect.max(axis=1, keepdims=True)
     if bad.any():
         worst = model.parameters[int(np.flatnonzero(bad.any(axis=0))[0])].name
         raise CalibrationError(
@@ -436,9 +436,9 @@ def _chart(model: _Model, states: _States, p: _Deviations) -> _Chart:
     with np.errstate(all="ignore"):
         inverse = (np.swapaxes(Vt[:, :rank], 1, 2) / s[:, None, :rank]) @ np.swapaxes(U[:, :, :rank], 1, 2)
     # A platform that moves with its drives held: nothing can be proved.
-    loose = np.abs(idle[:, :, : model.platform]).max(axis=(1, 2), initial=0.0) > 1e-6
+    loose = np.abs(spins[:, :, : model.platform]).max(axis=(1, 2), initial=0.0) > 1e-6
     inverse[loose] = np.nan
-    return _Chart(np.concatenate([inverse, np.swapaxes(idle, 1, 2)], axis=2), idle)
+    return _Chart(np.concatenate([inverse, np.swapaxes(spins, 1, 2)], axis=2), spins)
 
 
 def _enclose(
@@ -457,8 +457,8 @@ def _enclose(
     """
     C, at, drives = chart.inverse, point(states.s), point(states.q)
     count, n = w.shape
-    below = np.broadcast_to(point(chart.idle), (count, *chart.idle.shape[1:], 2))
-    none = np.zeros((count, chart.idle.shape[1], p.middle.shape[1], 2))
+    below = np.broadcast_to(point(chart.spins), (count, *chart.spins.shape[1:], 2))
+    none = np.zeros((count, chart.spins.shape[1], p.middle.shape[1], 2))
 
     def slopes(W: Array, P: Array) -> tuple[Array, Array]:
         J = model.slopes(at, W, P, drives)["d_F"]
@@ -470,7 +470,7 @@ def _enclose(
     with np.errstate(all="ignore"):
         if spread is None:
             F = model.values(at, point(w), point(p.middle), drives)["F"]
-            spun = product(chart.idle, point(w)[..., None, :]).box[..., 0, :]
+            spun = product(chart.spins, point(w)[..., None, :]).box[..., 0, :]
             gap = product(C, np.concatenate([F, spun], axis=1)[..., None, :]).size[..., 0]
             c, reach, P = w, p.radius, around(p.middle, p.radius)
         else:
@@ -501,8 +501,8 @@ def _enclose(
             part = ((R @ box[..., None])[..., 0] / box).max(axis=1)[:, None, None]
             ratio = (CB.size / box[..., None]).max(axis=1, keepdims=True) / (1.0 - part)
             slope_rest = (CB.radius + (R @ box[..., None]) * ratio) * _LARGER
-            found = _Enclosed(c, -CB.middle, rest * _LARGER, box, slope_rest)
-            for name, values in found._asdict().items():
+            enclosed = _Enclosed(c, -CB.middle, rest * _LARGER, box, slope_rest)
+            for name, values in enclosed._asdict().items():
                 kept = getattr(result, name)
                 kept[inside] = values[inside]
             done |= inside
@@ -525,7 +525,7 @@ def _solve(model: _Model, states: _States, chart: _Chart, start: Array, p: Array
     w = start
     for _ in range(_NEWTON):
         F = model.values(point(states.s), point(w), point(p), point(states.q))["F"].mean(axis=-1)
-        gap = np.concatenate([F, (chart.idle @ w[..., None])[..., 0]], axis=1)
+        gap = np.concatenate([F, (chart.spins @ w[..., None])[..., 0]], axis=1)
         w = w - (chart.inverse @ gap[..., None])[..., 0]
     return w
 
@@ -584,21 +584,21 @@ class _Search(NamedTuple):
         In the box in which each machine has one state alone these are the states on the robot's branch.
         """
         whole, states, chart = self.whole, self.states.take(rows), self.chart.take(rows)
-        moved = p.middle - self.p.middle[rows]
-        w = whole.c[rows] + (whole.S[rows] @ moved[..., None])[..., 0]
+        shift = p.middle - self.p.middle[rows]
+        w = whole.c[rows] + (whole.S[rows] @ shift[..., None])[..., 0]
         w = _solve(self.model, states, chart, w, p.middle)
-        found = _enclose(self.model, states, chart, w, p)
-        within = np.all(np.abs(w - whole.c[rows]) + found.rest < whole.box[rows], axis=1)
-        found.rest[~within] = np.nan
-        return w, found._replace(rest=found.rest + self.spread[rows])
+        enclosed = _enclose(self.model, states, chart, w, p)
+        within = np.all(np.abs(w - whole.c[rows]) + enclosed.rest < whole.box[rows], axis=1)
+        enclosed.rest[~within] = np.nan
+        return w, enclosed._replace(rest=enclosed.rest + self.spread[rows])
 
     def corners(self, rows: Array, n: Array) -> tuple[Array, Array, Array]:
         """Of machines with numbers at their ends: n . w (M,) at least, and w[:size] with its radius."""
         size, p = n.shape[1], self.p
         slope = (n[:, None] @ self.whole.S[rows, :size])[:, 0]
         corner = p.middle[rows] + np.where(slope >= 0.0, 1.0, -1.0) * p.radius[rows]
-        w, found = self._machines(rows, _Range(corner, np.zeros_like(corner)))
-        w, radius = w[:, :size], found.rest[:, :size]
+        w, enclosed = self._machines(rows, _Range(corner, np.zeros_like(corner)))
+        w, radius = w[:, :size], enclosed.rest[:, :size]
         value = np.sum(n * w, axis=1) - np.sum(np.abs(n) * (radius + 2.0**-48 * np.abs(w)), axis=1)
         return value, w, radius
 
@@ -620,10 +620,10 @@ class _Search(NamedTuple):
             m, r = np.where(certain, m + np.sign(slope) * r, m), np.where(certain, 0.0, r)
             if last or not len(task):
                 break
-            w, found = self._machines(rows[task], _Range(m, r))
-            slope = (n[task, None] @ found.S[:, :size])[:, 0]
-            rest = (np.abs(n[task, None]) @ found.slope_rest[:, :size])[:, 0]
-            above = np.fmin(above, _reach(n[task], w, slope, r, found.rest))
+            w, enclosed = self._machines(rows[task], _Range(m, r))
+            slope = (n[task, None] @ enclosed.S[:, :size])[:, 0]
+            rest = (np.abs(n[task, None]) @ enclosed.slope_rest[:, :size])[:, 0]
+            above = np.fmin(above, _reach(n[task], w, slope, r, enclosed.rest))
             certain = (np.abs(slope) >= rest) & (r > 0.0)
             with np.errstate(invalid="ignore"):
                 done = (above <= target[task]) | ~(r > 0.0).any(axis=1) | ~np.isfinite(above)
@@ -668,13 +668,12 @@ class _Search(NamedTuple):
             _, w, radius = self.corners(np.full(len(best), k), n[best])
             least = np.maximum(np.abs(w[:, kind]) - radius[:, kind], 0.0)
             attained[k] = np.max(np.sqrt(np.sum(least**2, axis=1)) * (1.0 - 2.0**-40))
-            found = max((1.0 + _TIGHT) * attained[k] * cosine, floor[k])
-            rows = np.flatnonzero(above > found)
+            largest = max((1.0 + _TIGHT) * attained[k] * cosine, floor[k])
+            rows = np.flatnonzero(above > largest)
             if rows.size:
-                found = max(
-                    found, self.bound(np.full(rows.size, k), n[rows], np.full(rows.size, found)).max()
-                )
-            bounds[k] = found / cosine * _LARGER
+                above = self.bound(np.full(rows.size, k), n[rows], np.full(rows.size, largest))
+                largest = np.max(above, initial=largest)
+            bounds[k] = largest / cosine * _LARGER
         return bounds, attained
 
 
@@ -702,7 +701,9 @@ def _directions() -> tuple[Array, float]:
     """Directions (D, 3), and the cosine of the largest angle of any other to the nearest of them."""
     line = np.linspace(-1.0, 1.0, _GRID + 1)
     a, b = (part.ravel() for part in np.meshgrid(line, line))
-    one = np.ones_like(a)
-    cube = np.concatenate([np.stack(entries, axis=1) for entries in ((one, a, b), (a, one, b), (a, b, one))])
+    edge = np.ones_like(a)
+    cube = np.concatenate(
+        [np.stack(entries, axis=1) for entries in ((edge, a, b), (a, edge, b), (a, b, edge))]
+    )
     cube = np.unique(np.concatenate([cube, -cube]), axis=0)
     return cube / np.linalg.norm(cube, axis=1, keepdims=True), 1.0 / math.sqrt(1.0 + 2.0 / _GRID**2)

@@ -96,22 +96,22 @@ def tolerances_command(
     robot = load_robot(robot_name, mode)
     from nacelle.calibration.tolerances import bound_pose_errors
 
-    found = bound_pose_errors(robot, tolerances, read_pose(robot, at))
+    bounds = bound_pose_errors(robot, tolerances, read_pose(robot, at))
     if as_json:
-        names = [item.name for item in found.parameters]
+        names = [item.name for item in bounds.parameters]
         print_json(
             {
                 "robot": robot.name,
-                "x": found.x[0],
-                "proved": bool(found.proved[0]),
-                "bounds": found.bounds[0],
-                "attained": found.attained[0],
-                "lengths": found.lengths[0],
-                "attained_lengths": found.attained_lengths[0],
-                "shares": dict(zip(names, found.shares[0].T.tolist(), strict=True)),
+                "x": bounds.x[0],
+                "proved": bool(bounds.proved[0]),
+                "bounds": bounds.bounds[0],
+                "attained": bounds.attained[0],
+                "lengths": bounds.lengths[0],
+                "attained_lengths": bounds.attained_lengths[0],
+                "shares": dict(zip(names, bounds.shares[0].T.tolist(), strict=True)),
             }
         )
     else:
-        typer.echo("\n".join([f"{robot.name}: {len(found.parameters)} tolerances", *found.describe()]))
-    if not found.proved.all():
+        typer.echo("\n".join([f"{robot.name}: {len(bounds.parameters)} tolerances", *bounds.describe()]))
+    if not bounds.proved.all():
         raise typer.Exit(FAILED_SAMPLES)
