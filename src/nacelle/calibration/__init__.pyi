@@ -33,3 +33,7 @@ from nacelle.calibration.simulated import (
     simulate_calibrations as simulate_calibrations,
     simulate_campaign as simulate_campaign,
 )
+from nacelle.calibration.tolerances import (
+    PoseErrorBounds as PoseErrorBounds,
+    bound_pose_errors as bound_pose_errors,
+)
