@@ -1,10 +1,17 @@
-"""The fastest motion along a path: against trapezoids of each segment, and against toppra.
+"""The fastest motion along a path: against trapezoids of each segment, CasADi with IPOPT, and toppra.
 
 toppra (where it is installed: it has wheels for x86_64 alone) solves the same problem on the same nodes. Its
 forces come from Pinocchio's recursion over the spanning tree, projected to the actuators, a call for each
 node as its interface has it; the loops are closed by nacelle's kinematics.
 
-    PYTHONPATH=. python benchmarks/fastest_motion.py
+CasADi with IPOPT (where installed: requirements/bench.txt) transcribes the motion with friction: squared
+speeds at equally spaced nodes, the whole inverse dynamics as an expression at the middle of every interval,
+derivatives by CasADi. Its time is of first order in the distance of the nodes: two distances give the limit.
+
+Motions are sampled densely; forces are those of `inverse_dynamics`, and at fewer samples those of Pinocchio's
+recursion over the spanning tree with the friction of all joints, projected by the loops.
+
+    python benchmarks/fastest_motion.py
 """
 
 import importlib.util
@@ -16,10 +23,13 @@ import numpy as np
 import nacelle
 from nacelle.kinematics.jacobian import _rate_maps
 from nacelle.motion import DriveLimits
-from nacelle.trajectory import Path, Trapezoid, pick_and_place
+from nacelle.trajectory import Path, RoundedLines, Trapezoid, pick_and_place
+from nacelle.trajectory.sampling import sample_trajectory
 
 ROBOTS = ("delta", "delta4", "quattro", "fivebar")
 HOPS = {"fivebar": "25-200-25"}
+# Intervals of the transcription, and samples whose forces Pinocchio computes.
+INTERVALS, SAMPLES = (500, 1000), 2001
 
 
 def hop(robot, name):
@@ -39,6 +49,106 @@ def median_time(run, repeats=5):
         run()
         seconds.append(time.process_time() - start)
     return float(np.median(seconds))
+
+
+# ---- CasADi and IPOPT
+
+
+def bend(robot):
+    """A path of two lines for the 3-RRR robot, along which its platform turns."""
+    points = np.tile(nacelle.reference_pose(robot), (3, 1))
+    points[1:] += [[0.05, 0.02, 0.2], [0.03, 0.07, -0.1]]
+    return RoundedLines(points, motion=robot.motion)
+
+
+def transcribe(robot, path, intervals):
+    """Time (s) by direct transcription with friction, limits of force and speed of the description."""
+    import casadi
+    from casadi_code import CasadiProgram
+
+    compiled = nacelle.model(robot, "inverse_dynamics").compile()
+    force = CasadiProgram(compiled.program).function
+    s = np.linspace(0.0, path.length, intervals + 1)
+    d, middle = s[1], path(0.5 * (s[1:] + s[:-1]))
+    limit = np.array([actuator.force for actuator in robot.actuators])
+    fastest = np.array([actuator.speed for actuator in robot.actuators])
+    rate = nacelle.kinematics.joint_motion(robot, *path(s)).actuators[1]
+
+    z = casadi.MX.sym("z", intervals + 1)
+    u, here = (z[1:] - z[:-1]) / (2.0 * d), 0.5 * (z[1:] + z[:-1])
+    root = casadi.sqrt(here)
+    states = casadi.vertcat(
+        casadi.DM(middle.x.T),
+        casadi.DM(middle.v.T) * casadi.repmat(root.T, robot.motion.n, 1),
+        casadi.DM(middle.v.T) * casadi.repmat(u.T, robot.motion.n, 1)
+        + casadi.DM(middle.a.T) * casadi.repmat(here.T, robot.motion.n, 1),
+    )
+    names = [variable.name for variable in compiled.program.outputs]
+    assert names[0] == "force", names
+    tau = force.map(intervals)(states)[: len(limit), :] / casadi.repmat(casadi.DM(limit), 1, intervals)
+    time_ = casadi.sum1(2.0 * d / (casadi.sqrt(z[1:]) + casadi.sqrt(z[:-1])))
+    upper = np.min((fastest / np.maximum(np.abs(rate), 1e-12)) ** 2, axis=1)
+    upper[[0, -1]] = 1e-12
+    start = np.minimum(np.maximum(1e-2 * path.length**2 * 4.0 * s * (path.length - s), 1e-12), 0.5 * upper)
+    solver = casadi.nlpsol(
+        "motion",
+        "ipopt",
+        {"x": z, "f": time_, "g": casadi.vec(tau)},
+        {
+            "print_time": False,
+            "ipopt.print_level": 0,
+            "ipopt.tol": 1e-9,
+            # Scaled by the gradients at the slow start, the time would be too small to count.
+            "ipopt.nlp_scaling_method": "none",
+        },
+    )
+    found = solver(x0=start, lbx=1e-12, ubx=np.maximum(upper, 1e-12), lbg=-1.0, ubg=1.0)
+    return float(found["f"]) if solver.stats()["success"] else float("nan")
+
+
+def against_transcription(name):
+    """Durations, s, of nacelle and by direct transcription on two grids, with friction."""
+    robot = nacelle.load(name)
+    path = Path(bend(robot) if name == "3rrr" else hop(robot, name))
+    result = nacelle.time_optimal(robot, path)
+    coarse, fine = (transcribe(robot, path, intervals) for intervals in INTERVALS)
+    limit = 2.0 * fine - coarse
+    return {
+        "robot": name,
+        "nacelle": result.duration,
+        "lower bound": result.lower_bound,
+        **{f"IPOPT, {count}": value for count, value in zip(INTERVALS, (coarse, fine), strict=True)},
+        "difference to IPOPT's limit": result.duration / limit - 1.0,
+    }
+
+
+# ---- forces by Pinocchio, with friction
+
+
+def pinocchio_forces(robot, sample):
+    """Forces of the actuators (m, actuators): Pinocchio's recursion over the tree, loops projected."""
+    from nacelle.spatial.pose import Pose
+    from nacelle.verify.comparison import _engine_view
+    from nacelle.verify.engine import TreeState
+    from nacelle.verify.engines.pinocchio import build
+    from nacelle.verify.loops import joint_efforts
+
+    engine, count = build(robot), robot.platform_nv
+    ik = nacelle.inverse_kinematics(robot, sample.x, limits=False)
+    motion = nacelle.kinematics.joint_motion(robot, *sample)
+    body = nacelle.kinematics.body_motion(robot, *sample)
+    u = np.concatenate([body.twist[:, 1, :count], motion.rate], axis=1)
+    u_dot = np.concatenate([body.acceleration[:, 1, :count], motion.acceleration], axis=1)
+    still, rows = np.zeros((len(robot.bodies), 6)), []
+    for k in range(len(u)):
+        pose = Pose(ik.bodies.R[k, 1], ik.bodies.p[k, 1])
+        view = _engine_view(engine, robot, TreeState(pose, motion.q_tree[k], u[k], u_dot[k], still))
+        extra = joint_efforts(robot, view.now, view.axes, u[k], engine.includes_rotors)
+        force = view.now.force + extra.rotor_matrix @ u_dot[k] + extra.friction + extra.springs
+        G = view.projection.G
+        A = view.actuator_rows(robot) @ G
+        rows.append(np.linalg.lstsq(A.T, G.T @ (force + extra.rotor_bias), rcond=None)[0])
+    return np.array(rows)
 
 
 # ---- toppra, with Pinocchio's recursion projected to the actuators
@@ -178,18 +288,28 @@ def against_trapezoids(name):
             best = min(best, high)
         total += best
     _, sample = result.trajectory.sample(100_001)
+    times = np.linspace(0.0, result.duration, SAMPLES)
+    few = sample_trajectory(robot, result.trajectory, times)
+    tau, ours = pinocchio_forces(robot, few), nacelle.inverse_dynamics(robot, *few).tau
     return {
         "robot": name,
         "duration": result.duration,
         "trapezoids": total,
         "change": result.duration / total - 1.0,
         "largest use of 100001 samples": use(sample),
+        f"largest force / limit of {SAMPLES} samples, Pinocchio": np.max(np.abs(tau) / force),
+        "largest difference of the forces / limit": np.max(np.abs(tau - ours) / force),
     }
 
 
 if __name__ == "__main__":
     for robot_name in ROBOTS:
         print(against_trapezoids(robot_name), flush=True)
+    if importlib.util.find_spec("casadi") is None:
+        print("CasADi is not installed: its comparison is left out")
+    else:
+        for robot_name in (*ROBOTS, "3rrr"):
+            print(against_transcription(robot_name), flush=True)
     if importlib.util.find_spec("toppra") is None:
         print("toppra is not installed: its comparison is left out")
     else:

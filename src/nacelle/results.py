@@ -18,7 +18,7 @@ _PLOTS = {
     ("draw.workspace", "plot_workspace"): ("Workspace",),
     ("draw.result", "plot_run"): ("Simulation",),
     ("draw.result", "plot_forces"): ("Sizing",),
-    ("draw.result", "plot_fastest"): ("TimeOptimal",),
+    ("draw.result", "plot_timing"): ("TimeOptimal", "ShapedMotion"),
     ("draw.matrix", "plot_jacobian"): ("Jacobian",),
     ("draw.matrix", "plot_regressor"): ("Regressor",),
     ("draw.vibrations", "plot_poles"): ("LinearModel",),
@@ -41,7 +41,7 @@ _PLOTS = {
         *("ToolPose", "Trajectory", "Waypoints", "ElementState", "ElementProjection"),
         *("InverseDynamics", "ForwardDynamics", "Reactions", "PeakReactions"),
         *("Excitation", "Measurement", "Samples", "ConsistentParameters"),
-        *("Buckling", "StaticDeflection"),
+        *("Buckling", "StaticDeflection", "ResidualVibration"),
     ),
 }
 PLOTS: dict[str, tuple[str, str]] = {name: home for home, names in _PLOTS.items() for name in names}

@@ -122,6 +122,41 @@ def test_voltage_makes_it_slower(fivebar: nacelle.Robot, hop: TimeOptimal) -> No
     assert any(item.limit[0] == "voltage" for item in result.saturations)
 
 
+def test_curve_of_force_over_speed(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:
+    curve = [(0.0, 11.0), (8.0, 10.0), (25.0, 4.0)]
+    result = time_optimal(fivebar, hop.trajectory.path, drives=DriveLimits(curve=curve, speed=None))
+    _, sample = result.trajectory.sample(3001)
+    tau = np.abs(nacelle.inverse_dynamics(fivebar, *sample).tau)
+    rate = np.abs(nacelle.kinematics.joint_motion(fivebar, *sample).actuators[1])
+    use = tau / np.interp(rate, *zip(*curve, strict=True))
+    assert 0.999 < use.max() <= 1.0
+    assert rate.max() <= 25.0
+    assert np.mean(use.max(axis=1) > 0.99) > 0.7
+    for wrong in (
+        [(0.0, 4.0), (8.0, 10.0)],
+        [(1.0, 11.0), (8.0, 10.0)],
+        [(0.0, 9.0), (1.0, 2.0), (2.0, 1.0)],
+    ):
+        with pytest.raises(KinematicsError, match="curve of"):
+            time_optimal(fivebar, hop.trajectory.path, drives=DriveLimits(curve=wrong))
+
+
+def test_native_loops_are_those_of_arrays(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:
+    joint = next(joint.name for joint in fivebar.joints if joint.name != fivebar.actuators[0].name)
+    results = []
+    for native in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not native:
+                patch.setattr("nacelle.motion.interior_point.native_kernels", lambda: None)
+            options = {"reactions": {joint: 60.0}, "intervals": 30, "verify": False}
+            results.append(time_optimal(fivebar, hop.trajectory.path, **options))
+    first, second = (result.profile for result in results)
+    assert first.iterations == second.iterations
+    assert first.z == pytest.approx(second.z, rel=1e-6)
+    assert first.time == pytest.approx(second.time, rel=1e-9)
+    assert results[0].sensitivities == pytest.approx(results[1].sensitivities, rel=1e-4, abs=1e-7)
+
+
 def test_reactions_are_kept(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:
     joint = next(joint.name for joint in fivebar.joints if joint.name != fivebar.actuators[0].name)
     _, sample = hop.trajectory.sample(2001)

@@ -15,6 +15,8 @@ import pytest
 import nacelle
 from nacelle.identification.experiment import Experiment
 from nacelle.model.robot import Robot
+from nacelle.trajectory import Quintic
+from nacelle.trajectory.shaping import Retimed
 from nacelle.verify.comparison import EngineReport, Quantity, Report, WorstState
 from support.excitation import quick_excitation
 from support.flexible_robots import prrrp
@@ -137,6 +139,7 @@ def _flexible() -> dict[str, Callable[[], Any]]:
     x = nacelle.reference_pose(robot)
     along = x + np.linspace(0.0, 0.02, 3)[:, None]
     z = float(x[1])
+    line = nacelle.Line(x, along[-1], motion=robot.motion, duration=0.4)
     return {
         "NaturalFrequencies": lambda: nacelle.elastic.natural_frequencies(robot, x, modes=3),
         "NaturalFrequencies, many": lambda: nacelle.elastic.natural_frequencies(robot, along, modes=3),
@@ -148,6 +151,18 @@ def _flexible() -> dict[str, Callable[[], Any]]:
             prrrp(), x, gravity=False, external={"P": np.array([0.1, 0.0, 0.2, 0.0, 0.0, 0.0])}
         ),
         "Buckling": lambda: nacelle.elastic.buckling(robot, x),
+        "ShapedMotion": lambda: nacelle.elastic.ShapedMotion(
+            robot,
+            "zv",
+            Retimed(nacelle.trajectory.Path(line), Quintic(0.4)),
+            *np.ones((2, 3, 1)),
+            *np.ones((2, 1)),
+            0.1,
+            0,
+        ),
+        "ResidualVibration": lambda: nacelle.elastic.ResidualVibration(
+            robot, 0.4, np.linspace(0.0, 0.1, 5), np.ones((5, 2)), 1.0
+        ),
     }
 
 

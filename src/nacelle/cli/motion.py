@@ -20,6 +20,7 @@ from nacelle.cli.inputs import (
     read_pose,
     read_quantity,
 )
+from nacelle.cli.kinematics import read_ranges
 from nacelle.cli.outputs import print_result
 from nacelle.cli.trajectory import (
     KINDS,
@@ -31,6 +32,7 @@ from nacelle.cli.trajectory import (
     make_trajectory,
 )
 from nacelle.cli.view import write_picture
+from nacelle.errors import NacelleError
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -75,9 +77,27 @@ def fast_command(
     duration: Annotated[
         float | None,
         typer.Option(
-            "--duration", help="With --shape: time of the motion, s; about the shortest if left out."
+            "--duration",
+            help="With --shape or --optimise: time of the motion, s; --shape finds a short one without.",
         ),
     ] = None,
+    corridor: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corridor",
+            help="Optimise the path: by how much points between its ends may move, such as z=0:50mm.",
+        ),
+    ] = None,
+    detours: Annotated[
+        int, typer.Option("--detours", help="Points added on every segment, to move in the corridor.")
+    ] = 0,
+    optimise: Annotated[
+        str,
+        typer.Option(
+            "--optimise",
+            help="Optimise the path: for the least time, or with --duration the least force or work.",
+        ),
+    ] = "",
     no_friction: NoFrictionOption = False,
     payload: PayloadOption = None,
     mode: ModeOption = "",
@@ -87,25 +107,37 @@ def fast_command(
     as_json: JsonOption = False,
 ) -> None:
     """The fastest motion along a path within the limits of the drives; which limit to raise."""
-    from nacelle.motion.limits import DriveLimits, PlatformLimits
+    from nacelle.motion.limits import DriveLimits, Limits, PlatformLimits
+    from nacelle.motion.path_search import optimise_path
     from nacelle.motion.time_optimal import time_optimal
-    from nacelle.report.motion import motion_data, motion_parts
+    from nacelle.report.motion import motion_data, motion_parts, path_data, path_parts
 
     robot = load_robot(robot_name, mode, payload)
     check_output_file(csv)
     check_output_file(plot, PICTURES)
     check_rate(rate)
     way = _read_path(robot, path, MotionOptions(path, at, to, radius), blend)
-    if back:
-        way = way.then(way.reverse())
-    with task(f"timing {robot.name}"):
-        result: TimeOptimal = time_optimal(
+    drives, platform = DriveLimits(reserve=reserve), PlatformLimits(acceleration=acceleration)
+    best = None
+    if optimise or corridor or detours:
+        if back:
+            raise NacelleError("--back has no corners to optimise: leave it out, the way back takes as long")
+        limits = Limits(drives, platform)
+        best = optimise_path(
             robot,
             way,
-            drives=DriveLimits(reserve=reserve),
-            platform=PlatformLimits(acceleration=acceleration),
+            objective=optimise or "time",
+            duration=None if shape else duration,
+            corridor=read_ranges(robot, corridor or []),
+            detours=detours,
+            limits=limits,
             friction=not no_friction,
         )
+        way, result = best.path, best.motion
+    else:
+        way = way.then(way.reverse()) if back else way
+        with task(f"timing {robot.name}"):
+            result = time_optimal(robot, way, drives=drives, platform=platform, friction=not no_friction)
     if shape:
         _shape(robot, way, result, ShapeOptions(shape, duration, rate, csv, as_json))
         return
@@ -113,7 +145,10 @@ def fast_command(
         result.trajectory.to_csv(csv, rate=rate)
         report_written(csv)
     write_picture(lambda: result.plot(shown=False), plot)
-    print_result(result, motion_data, motion_parts, as_json)
+    if best is None:
+        print_result(result, motion_data, motion_parts, as_json)
+    else:
+        print_result(best, path_data, path_parts, as_json)
 
 
 class ShapeOptions(NamedTuple):

@@ -34,7 +34,7 @@ from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.motion import joint_motion
 from nacelle.model.robot import Robot
 from nacelle.progress import task
-from nacelle.results import HasTable
+from nacelle.results import Plottable
 from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import Plant
 from nacelle.simulation.simulate import Simulation, simulate
@@ -78,8 +78,8 @@ _STABLE = 0.7
 # ---- what the plant does
 
 
-@dataclass(frozen=True, eq=False)
-class ResidualVibration(HasTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class ResidualVibration(Plottable):
     """What a robot with flexible links does after a motion, its drives held.
 
     Attributes:
@@ -143,8 +143,8 @@ def follow(plant: Plant, trajectory: Trajectory, after: float = 0.0) -> Simulati
 # ---- the law
 
 
-@dataclass(frozen=True, eq=False)
-class ShapedMotion(HasTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapedMotion(Plottable):
     """A motion along a path, shaped against residual vibration.
 
     Attributes:
@@ -179,6 +179,12 @@ class ShapedMotion(HasTable):
     def law(self) -> Timing:
         """The timing law s(t) from 0 to 1."""
         return self.trajectory.law
+
+    def force_use(self, t: Array) -> Array:
+        """Forces of the actuators over their limits (m, actuators) at times (m,), of the rigid robot."""
+        sample = sample_trajectory(self.robot, self.trajectory, np.asarray(t, dtype=float))
+        limit = np.array([actuator.force for actuator in self.robot.actuators])
+        return np.asarray(inverse_dynamics(self.robot, *sample).tau / limit)
 
 
 def shape_motion(

@@ -4,6 +4,10 @@ from nacelle.motion.limits import (
     PlatformLimits as PlatformLimits,
     ToolLimits as ToolLimits,
 )
+from nacelle.motion.path_search import (
+    OptimisedPath as OptimisedPath,
+    optimise_path as optimise_path,
+)
 from nacelle.motion.time_optimal import (
     Saturation as Saturation,
     TimeOptimal as TimeOptimal,

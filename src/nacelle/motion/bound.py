@@ -108,23 +108,22 @@ def _acceleration_bounds(limits: PointLimits, grid: Array) -> tuple[Array, Array
     root = np.sqrt(grid)
     low, high = np.full(grid.shape, -np.inf), np.full(grid.shape, np.inf)
     for r in range(limits.rows.shape[1]):
-        e = limits.rows[:, r]
-        rest = e[:, 1:2] * grid + e[:, 2:3] * root + e[:, 3:4]
-        slope = e[:, :1]
+        slope, e_z, e_root, e_1 = limits.rows[:, r, :, None]
+        rest = e_z * grid + e_root * root + e_1
         with np.errstate(divide="ignore", invalid="ignore"):
             edge = -rest / slope
         low = np.where(slope > 0.0, np.maximum(low, edge), low)
         high = np.where(slope < 0.0, np.minimum(high, edge), high)
         nowhere = (slope == 0.0) & (rest < 0.0)
         low, high = np.where(nowhere, np.inf, low), np.where(nowhere, -np.inf, high)
-    for c in range(limits.cones.shape[1]):
-        F, e = limits.cones[:, c], limits.cone_rows[:, c]
-        f = F[:, :, 1, None] * grid[:, None] + F[:, :, 2, None] * root[:, None] + F[:, :, 3, None]
-        g = e[:, 1:2] * grid + e[:, 2:3] * root + e[:, 3:4]
+    for c in range(limits.cones.shape[2]):
+        F, e = limits.cones[:, :, c, :, None], limits.cone_rows[:, c, :, None]
+        f = F[1] * grid + F[2] * root + F[3]
+        g = e[1] * grid + e[2] * root + e[3]
         # |F_u u + f|^2 <= (e_u u + g)^2: a quadratic in u.
-        a = np.sum(F[:, :, 0] ** 2, axis=1, keepdims=True) - e[:, :1] ** 2
-        half = np.einsum("pi,pim->pm", F[:, :, 0], f) - e[:, :1] * g
-        rest = np.sum(f * f, axis=1) - g * g
+        a = np.sum(F[0] ** 2, axis=0) - e[0] ** 2
+        half = np.sum(F[0] * f, axis=0) - e[0] * g
+        rest = np.sum(f * f, axis=0) - g * g
         with np.errstate(divide="ignore", invalid="ignore"):
             width = np.sqrt(half * half - a * rest)
             low = np.where(a > 0.0, np.fmax(low, (-half - width) / a), low)

@@ -89,6 +89,8 @@ class PathDynamics:
         self.physics, self.friction = Physics(friction, None), friction
         self.is_quadratic = not friction or is_quadratic(robot)
         self.internal = len(robot.actuators) - robot.motion.n
+        # Whether coefficients hold for all speeds, and do not depend on places before.
+        self.is_reusable = self.is_quadratic
 
     @cached_property
     def _reference(self) -> InverseKinematics:
@@ -103,9 +105,8 @@ class PathDynamics:
         *,
         moving: Array,
         spread: float = WIDE,
-        u: Array | None = None,
     ) -> tuple[PointLimits, LimitRows]:
-        """The limits at places, as coefficients, or at u as they are there.
+        """The limits at places that rise.
 
         Args:
             s: parameters (P,).
@@ -114,7 +115,6 @@ class PathDynamics:
             theta: part of the interval before them (P,).
             moving: 1, or 0 where the motion is taken at rest (P,).
             spread: part of p by which the other evaluations differ.
-            u: accelerations s'' there (P,): then forces are evaluated once, at these, and are constants.
 
         Raises:
             UnreachableError, SingularError: if the path leaves the workspace, or is singular.
@@ -122,6 +122,7 @@ class PathDynamics:
         x, c1, c2 = self.path(s)
         w, dw = twist_from_rates(self.robot, x, c1, c2)
         robot, guess = counting_start(self.robot, x)
+        self.is_reusable &= guess is None
         poses, y, flags = solve_loops(robot, x, guess=guess)
         self._require_reachable(s, poses, flags)
         length = self.path.length
@@ -130,11 +131,7 @@ class PathDynamics:
         factors = (1.0 - spread, 1.0, 1.0 + spread)
 
         def columns(values: Callable[[Array, Array, bool], Array]) -> Array:
-            """Coefficients (P, ..., 4) of what is affine in u and quadratic in p."""
-            if u is not None:
-                here = values(w * p[:, None], w * u[:, None] + dw * (p * p)[:, None], self.friction)
-                none = np.zeros_like(here)
-                return np.stack([none, none, none, here], axis=-1)
+            """Coefficients (4, P, ...) of what is affine in u and quadratic in p."""
             speeds = np.stack([*(factor * p for factor in factors), p])
             pushes = np.stack([0.0 * p, 0.0 * p, 0.0 * p, push])
             v = w * speeds[..., None]
@@ -149,7 +146,7 @@ class PathDynamics:
                 low_r, here_r, high_r = values(v[:3], a[:3], False)
                 Q = (low_r - 2.0 * here_r + high_r) / (2.0 * spread**2)
             V = (high - low) / (2.0 * spread) - 2.0 * Q
-            return np.stack([A, Q / slow**2, V / slow, here - Q - V], axis=-1)
+            return np.stack([A, Q / slow**2, V / slow, here - Q - V])
 
         def forces(v: Array, a: Array, friction: bool) -> Array:
             load = np.zeros(robot.motion.n)
@@ -161,10 +158,10 @@ class PathDynamics:
         tau = columns(forces)
         J = compile_native(inverse_jacobian, robot)(poses, y)["J"]
         self._require_regular(s, tau, J)
-        null = np.zeros((len(s), len(robot.actuators), 0))
+        null = np.zeros((0, len(s), len(robot.actuators)))
         if self.internal > 0:
-            null = np.linalg.svd(J, full_matrices=True)[0][:, :, robot.motion.n :]
-        rows = LimitRows(len(s))
+            null = np.linalg.svd(J, full_matrices=True)[0][:, :, robot.motion.n :].transpose(2, 0, 1)
+        rows = LimitRows(len(s), self.internal)
         rate = np.einsum("pij,pj->pi", J, w)
         add_drive_limits(rows, robot, self.limits.drives, tau, rate, null)
         add_platform_limits(rows, robot, self.limits.platform, c1, c2)
@@ -176,11 +173,10 @@ class PathDynamics:
 
             wrench = columns(reactions)
             for name, limit in self.limits.reactions.items():
-                add_norm(rows, LimitName("reaction", name), wrench[:, robot.joint(name)], float(limit))
+                add_norm(rows, LimitName("reaction", name), wrench[:, :, robot.joint(name)], float(limit))
         if self.limits.tool.any:
             self._add_tool(rows, poses, columns)
-        self.tau, self.rate = tau, rate
-        blocks = rows.arrays(null.shape[2])
+        blocks = rows.arrays()
         if not all(np.all(np.isfinite(part)) for part in blocks):
             raise KinematicsError(f"{self.robot.name}: forces along the path are not finite")
         return PointLimits(interval, theta, moving, *blocks), rows
@@ -213,7 +209,7 @@ class PathDynamics:
         if size:
             upright = self._reference.bodies.R[body].T @ (-gravity / size)
             force = coefficients.copy()
-            force[..., 3] -= gravity
+            force[3] -= gravity
             add_tool_limits(rows, tool, force, R @ upright)
 
     def _require_reachable(self, s: Array, poses: Array, flags: Array) -> None:
@@ -237,7 +233,7 @@ class PathDynamics:
     def _require_regular(self, s: Array, tau: Array, J: Array) -> None:
         """Refuse a path across a parallel singularity, with the place of the crossing."""
         order = np.argsort(s, kind="stable")
-        finite = np.all(np.isfinite(tau), axis=(1, 2))[order]
+        finite = np.all(np.isfinite(tau), axis=(0, 2))[order]
         until = len(s) if np.all(finite) else int(np.argmin(finite))
         if J.shape[1] == J.shape[2]:
             sign = np.sign(np.linalg.det(J[order[:until]]))

@@ -1,4 +1,4 @@
-"""The fastest profile of speeds along a path: an interior-point method on tridiagonal matrices.
+"""The fastest profile of speeds along a path: an interior-point method on banded matrices.
 
 Unknown are z_i = s'^2 at nodes s_i, zero where the motion rests, and a bend b_i of each interval. A part
 theta of the way through an interval of length d
@@ -11,38 +11,45 @@ cones, and redundant actuators add internal forces nu of the point:
 
     S = e . phi + n . nu - |F phi| > 0
 
-The time is a convex function of z and b, and each point couples two nodes and one bend only, which is
-eliminated:
+The time is a convex function of the unknowns x = (z_0, b_0, z_1, b_1, ...), and each point depends on three
+neighbours among them:
 
     T = sum over intervals of d_i sum over k of w_k z(theta_k)^(-1/2)
 
 by Gauss's quadrature, next to a stop with the weight theta^(-1/2) of a motion that starts there.
 
 Primal and dual steps (S. Boyd, L. Vandenberghe, "Convex optimization", 2004, 11.7, with the predictor of
-Mehrotra) solve tridiagonal systems (H + J^T (lambda / S) J) dz = ..., and keep S > 0: every iterate is a
-motion within its limits. With friction that grows with sqrt(z) some limits are not convex; curvature that is
-not positive is left out of H, and the result is a local optimum (`nacelle.motion.bound` bounds what is left).
-lambda, s, is how much time a limit costs: dT = -sum of lambda dS.
+Mehrotra) solve (H + J^T (lambda / S) J) dx = ..., with a band of five diagonals, and keep S > 0:
+every iterate is a motion within its limits. With friction that grows with sqrt(z) some limits are not convex;
+curvature that is not positive is left out of H, and the result is a local optimum (`nacelle.motion.bound`
+bounds what is left). lambda, s, is how much time a limit costs: dT = -sum of lambda dS.
+
+Arrays have the points last: what is summed over limits is contiguous along points.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpttrf, dpttrs
+from scipy.linalg.lapack import dpbtrf, dpbtrs
 from scipy.special import roots_jacobi, roots_legendre
 
+from nacelle.motion.kernels import Buffers, Kernels, native_kernels
 from nacelle.spatial.scalar import Array
 
 # Part of the way to the nearest limit that a step goes, and the most iterations.
 _STEP, _ITERATIONS = 0.99, 120
-# Gap and residual over the time at which the profile is found.
-_TOLERANCE = 1e-7
-_TINY = 1e-300
+_TINY, _TINY_ROOT = 1e-300, 1e-100
+# Gap and residual over the time of a profile from which others may start; how far its products lambda S may
+# be from their mean.
+_CENTRAL, _NEAR = 5e-4, 0.1
 # Points of the quadrature of the time in an interval.
 _GAUSS = 5
+# Pairs of the three unknowns of an interval.
+_FIRST, _SECOND = np.triu_indices(3)
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,10 @@ class PointLimits:
         interval: of each point (P,).
         theta: part of the interval before it (P,), 0 to 1.
         moving: 1, or 0 for points that are taken at rest (P,): z is zero there.
-        rows: e of linear limits (P, R, 4).
-        null: n of the internal forces in them (P, R, k); k = 0 without redundancy.
-        cone_rows: e of cones (P, C, 4).
-        cones: F of cones (P, C, 3, 4).
+        rows: e of linear limits (4, R, P).
+        null: n of the internal forces in them (k, R, P); k = 0 without redundancy.
+        cone_rows: e of cones (4, C, P).
+        cones: F of cones (4, 3, C, P).
     """
 
     interval: Array
@@ -67,15 +74,63 @@ class PointLimits:
     cone_rows: Array
     cones: Array
 
+    def select(self, at: Array) -> PointLimits:
+        """The limits at some of the points."""
+        return PointLimits(*(part[..., at] for part in vars(self).values()))
+
+    def append(self, other: PointLimits) -> PointLimits:
+        """Give the limits at these points, then at others."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return PointLimits(*(np.concatenate(pair, axis=-1) for pair in pairs))
+
+    def values(self, u: Array, z: Array, nu: Array) -> Array:
+        """All limits (R + C, P) at accelerations u and squared speeds z (P,), internal forces nu (k, P)."""
+        z = self.moving * np.maximum(z, 0.0)
+        S = _affine(self.rows, u, z, np.sqrt(z))
+        for n, force in zip(self.null, nu, strict=True):
+            S += n * force
+        if not self.cones.shape[2]:
+            return S
+        root = np.sqrt(z)
+        y = _affine(self.cones, u, z, root)
+        return np.concatenate([S, _affine(self.cone_rows, u, z, root) - np.sqrt(np.sum(y * y, axis=0))])
+
+
+def _affine(e: Array, u: Array, z: Array, root: Array) -> Array:
+    """Give e . (u, z, sqrt(z), 1) with e (4, ..., P)."""
+    S = e[0] * u
+    S += e[1] * z
+    S += e[2] * root
+    S += e[3]
+    return np.asarray(S)
+
 
 class Slacks(NamedTuple):
-    """Limits at a profile: values (P, R + C), derivatives by u and z, and parts of the cones' curvature."""
+    """Limits at a profile: values (R + C, P), derivatives by u and z, and parts of the cones' curvature."""
 
     S: Array
     S_u: Array
     S_z: Array
     root: Array
-    cone: tuple[Array, Array, Array]
+    cone: tuple[Array, Array, Array] | None
+
+
+class Start(NamedTuple):
+    """What the search for a profile starts from, within the limits.
+
+    Attributes:
+        z: squared speeds (N + 1,); nodes where they are zero stay at rest.
+        b: bends (N,).
+        nu: internal forces (k, P).
+        gap: part of the time by which it may be from the optimum.
+        multipliers: lambda of all limits (R + C, P), near those of the gap; NaN where it is unknown.
+    """
+
+    z: Array
+    b: Array
+    nu: Array
+    gap: float
+    multipliers: Array
 
 
 class Profile(NamedTuple):
@@ -84,12 +139,13 @@ class Profile(NamedTuple):
     Attributes:
         z: squared speeds (N + 1,).
         b: bends of the intervals (N,).
-        nu: internal forces at the points (P, k).
-        multipliers: lambda of all limits (P, R + C), s.
-        slacks: of all limits (P, R + C).
+        nu: internal forces at the points (k, P).
+        multipliers: lambda of all limits (R + C, P), s.
+        slacks: of all limits (R + C, P).
         time: s.
         gap: bound of the time that the discretised problem still leaves, s, where it is convex.
         iterations: number of steps.
+        central: a profile on the way, from which a search with other points may start.
     """
 
     z: Array
@@ -100,6 +156,7 @@ class Profile(NamedTuple):
     time: float
     gap: float
     iterations: int
+    central: Start
 
 
 def profile_at(step: Array, z: Array, b: Array, i: Array, theta: Array) -> tuple[Array, Array]:
@@ -108,269 +165,444 @@ def profile_at(step: Array, z: Array, b: Array, i: Array, theta: Array) -> tuple
     return u, (1.0 - theta) * z[i] + theta * z[i + 1] + 4.0 * theta * (1.0 - theta) * b[i]
 
 
-def evaluate_slacks(limits: PointLimits, step: Array, z: Array, b: Array, nu: Array) -> Slacks:
-    """All limits and their derivatives at a profile z (N + 1,), b (N,) with internal forces nu (P, k)."""
-    u, here = profile_at(step, z, b, limits.interval, limits.theta)
-    here = limits.moving * np.maximum(here, _TINY)
-    root = np.sqrt(here)
-    phi = np.stack([u, here, root, np.ones_like(u)], axis=-1)
-    rate = np.divide(0.5 * limits.moving, root, out=np.zeros_like(root), where=root > 0.0)[:, None]
+def evaluate_slacks(limits: PointLimits, u: Array, z: Array, nu: Array) -> Slacks:
+    """All limits and their derivatives at u and z (P,) with internal forces nu (k, P)."""
+    z = limits.moving * np.maximum(z, _TINY)
+    root = np.sqrt(z)
+    rate = np.divide(0.5 * limits.moving, root, out=np.zeros_like(root), where=root > 0.0)
     e = limits.rows
-    S = np.matmul(e, phi[:, :, None])[:, :, 0]
-    if limits.null.shape[2]:
-        S = S + np.matmul(limits.null, nu[:, :, None])[:, :, 0]
-    S_u, S_z = e[:, :, 0], e[:, :, 1] * limits.moving[:, None] + e[:, :, 2] * rate
-    cone = (np.zeros((len(u), 0)),) * 3
-    if limits.cones.shape[1]:
-        y = np.matmul(limits.cones, phi[:, None, :, None])[..., 0]
-        length = np.sqrt(np.sum(y * y, axis=-1)) + _TINY
-        direction = y / length[..., None]
-        F_u = limits.cones[..., 0]
-        F_z = limits.cones[..., 1] * limits.moving[:, None, None] + limits.cones[..., 2] * rate[..., None]
-        along_u, along_z = np.sum(direction * F_u, axis=-1), np.sum(direction * F_z, axis=-1)
-        c = limits.cone_rows
-        value = np.matmul(c, phi[:, :, None])[:, :, 0] - length
-        S = np.concatenate([S, value], axis=1)
-        S_u = np.concatenate([S_u, c[:, :, 0] - along_u], axis=1)
-        c_z = c[:, :, 1] * limits.moving[:, None] + c[:, :, 2] * rate
-        S_z = np.concatenate([S_z, c_z - along_z], axis=1)
-        cone = (
-            (np.sum(F_u * F_u, axis=-1) - along_u**2) / length,
-            (np.sum(F_u * F_z, axis=-1) - along_u * along_z) / length,
-            (np.sum(F_z * F_z, axis=-1) - along_z**2) / length,
-        )
-    return Slacks(S, S_u, S_z, root, cone)
+    S = _affine(e, u, z, root)
+    for n, force in zip(limits.null, nu, strict=True):
+        S += n * force
+    S_u, S_z = e[0], e[1] * limits.moving + e[2] * rate
+    if not limits.cones.shape[2]:
+        return Slacks(S, S_u, S_z, root, None)
+    c, F = limits.cone_rows, limits.cones
+    y = _affine(F, u, z, root)
+    length = np.sqrt(np.sum(y * y, axis=0)) + _TINY
+    direction = y / length
+    F_u, F_z = F[0], F[1] * limits.moving + F[2] * rate
+    along_u, along_z = np.sum(direction * F_u, axis=0), np.sum(direction * F_z, axis=0)
+    curvature = (
+        (np.sum(F_u * F_u, axis=0) - along_u**2) / length,
+        (np.sum(F_u * F_z, axis=0) - along_u * along_z) / length,
+        (np.sum(F_z * F_z, axis=0) - along_z**2) / length,
+    )
+    return Slacks(
+        np.concatenate([S, _affine(c, u, z, root) - length]),
+        np.concatenate([S_u, c[0] - along_u]),
+        np.concatenate([S_z, c[1] * limits.moving + c[2] * rate - along_z]),
+        root,
+        curvature,
+    )
 
 
-def fastest_profile(limits: PointLimits, step: Array, z: Array, b: Array, nu: Array) -> Profile:
+def fastest_profile(limits: PointLimits, step: Array, start: Start, tolerance: float) -> Profile:
     """The fastest profile from one that keeps all limits.
 
     Args:
-        limits: at points.
+        limits: at points, in the order of their intervals, each of which has some; a multiple of
+            `kernels.WIDTH` of them.
         step: lengths of the intervals (N,).
-        z: squared speeds (N + 1,) within the limits; nodes where they are zero stay at rest.
-        b: bends (N,) that go with them.
-        nu: internal forces (P, k) that go with them.
+        start: the profile.
+        tolerance: gap and residual over the time at which the profile is found.
     """
-    solver = _Solver(limits, step, z > 0.0)
-    return solver.run(z, b, nu)
+    kernels = native_kernels() if not len(limits.null) else None
+    free = start.z > 0.0
+    if kernels is None:
+        return _Solver(limits, step, free).run(start, tolerance)
+    return _NativeSolver(limits, step, free, kernels).run(start, tolerance)
+
+
+class _Affine(NamedTuple):
+    """The step to lambda = 0: extremes of dS / S, sums of lambda dS and of lambda dS^2 / S."""
+
+    least: float
+    most: float
+    once: float
+    twice: float
+
+
+class _Direction(NamedTuple):
+    """A step of unknowns, internal forces and lambda; least relative changes of S, lambda and z."""
+
+    dx: Array
+    dnu: Array
+    primal: float
+    dual: float
+    speed: float
+    dlam: Array
 
 
 class _Solver:
-    def __init__(self, limits: PointLimits, step: Array, free: Array) -> None:
-        self.limits, self.step, self.free = limits, step, free
-        i, theta, moving = limits.interval, limits.theta, limits.moving
-        # Derivatives of u and z at the points: by the node ahead, for u less by the one behind, and by b.
-        self.c, self.u_b = 0.5 / step[i], 2.0 * (1.0 - 2.0 * theta) / step[i]
-        self.z_0, self.z_1 = moving * (1.0 - theta), moving * theta
-        self.z_b = 4.0 * moving * theta * (1.0 - theta)
-        self.quadrature = _quadrature(free)
-        self.k = limits.null.shape[2]
-        cones = limits.cone_rows.shape[1]
-        self.null = np.concatenate([limits.null, np.zeros((len(theta), cones, self.k))], axis=1)
+    """The method on arrays."""
 
-    def run(self, z: Array, b: Array, nu: Array) -> Profile:
-        point = evaluate_slacks(self.limits, self.step, z, b, nu)
-        if not np.all(point.S > 0.0):
+    def __init__(self, limits: PointLimits, step: Array, free: Array) -> None:
+        self.limits, self.step = limits, step
+        N = len(step)
+        self.free = np.ones(2 * N + 1, dtype=bool)
+        self.free[::2] = free
+        i, theta = limits.interval, limits.theta
+        # Derivatives of u and z at the points by the three unknowns of their interval, and their products.
+        c = 0.5 / step[i]
+        self.first = 2 * i
+        self.u_x = np.stack([-c, 4.0 * (1.0 - 2.0 * theta) * c, c])
+        self.z_x = limits.moving * _shapes(theta)
+        weight, self.inner_x, self.inner_pairs = _quadrature(tuple(np.flatnonzero(~free)), N)
+        self.weight = weight * step
+        self.lam = np.zeros(0)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """What these loops need besides."""
+        limits = self.limits
+        pairs_u, pairs_z = self.u_x[_FIRST], self.z_x[_FIRST]
+        self.pairs = np.stack(
+            [
+                pairs_u * self.u_x[_SECOND],
+                pairs_u * self.z_x[_SECOND] + pairs_z * self.u_x[_SECOND],
+                pairs_z * self.z_x[_SECOND],
+            ]
+        )
+        self.first_points = np.searchsorted(limits.interval, np.arange(len(self.step)))
+        self.neighbours = self.first + np.arange(3)[:, None]
+        k, _, P = limits.null.shape
+        self.null = np.concatenate([limits.null, np.zeros((k, limits.cone_rows.shape[1], P))], axis=1)
+
+    def run(self, start: Start, tolerance: float) -> Profile:
+        x, nu = np.zeros(len(self.free)), start.nu
+        x[::2], x[1::2] = start.z, start.b
+        self.evaluate(x, nu)
+        self.accept()
+        if not np.all(self.S > 0.0):
             raise ValueError("the profile to start from is beyond its limits")
-        objective = self.time(z, b)
-        lam = objective.time / point.S.size / point.S
+        size = self.S.size
+        time, gradient = self.time(x)
+        mu = start.gap * time / size
+        # Products far from their mean hold up what follows.
+        product = np.clip(start.multipliers * self.S, _NEAR * mu, mu / _NEAR)
+        self.lam = np.where(np.isfinite(product), product, mu) / self.S
         residual, iterations = np.inf, 0
+        central = start
         while iterations < _ITERATIONS:
             iterations += 1
-            gap = float(np.sum(lam * point.S))
-            mu = gap / lam.size
-            objective = self.time(z, b)
-            time = objective.time
-            pull, pull_b = self.gather(np.sum(lam * point.S_u, 1), np.sum(lam * point.S_z, 1))
-            residual = float(
-                max(
-                    np.max(np.abs((objective.gradient - pull) * z), initial=0.0),
-                    np.max(np.abs(objective.gradient_b - pull_b) * (z[1:] + z[:-1]), initial=0.0),
-                )
+            gap, residual = self.lagrangian(x, gradient)
+            mu = gap / size
+            if central is start and gap < _CENTRAL * time and residual < _CENTRAL * time:
+                central = Start(x[::2].copy(), x[1::2].copy(), nu, gap / time, self.lam.copy())
+            if gap < tolerance * time and residual < tolerance * time:
+                break
+            self.factorise()
+            affine = self.affine(gradient)
+            reach, dual = _largest_step(affine.least), _largest_step(-1.0 - affine.most)
+            # Sum of (lambda + dual dlambda) (S + reach dS), with dlambda = -lambda - lambda dS / S.
+            after = (
+                gap * (1.0 - dual) + (reach - dual - reach * dual) * affine.once - reach * dual * affine.twice
             )
-            if gap < _TOLERANCE * time and residual < _TOLERANCE * time:
-                break
-            newton = self.factorise(point, lam, objective)
-            *_, dS = newton.solve(np.zeros_like(lam))
-            dlam = -lam - lam / point.S * dS
-            reach, dual = _largest_step(point.S, dS), _largest_step(lam, dlam)
-            after = float(np.sum((lam + dual * dlam) * (point.S + reach * dS)))
-            target = mu * min(1.0, max(after / gap, 0.0)) ** 3
-            # The correction of Mehrotra, bounded: limits are not linear.
-            second = np.clip(dlam * dS, -mu, mu)
-            dz, db, dnu, dS = newton.solve(target - second)
-            dlam = (target - second) / point.S - lam - lam / point.S * dS
-            reach, dual = _largest_step(point.S, dS), _largest_step(lam, dlam)
-            reach = min(reach, _largest_step(self.samples(z, b), self.samples(dz, db)))
-            new = None
+            goal = mu * min(1.0, max(after / gap, 0.0)) ** 3
+            step = self.direction(gradient, mu, goal)
+            dual, reach = _largest_step(step.dual), min(_largest_step(step.primal), _largest_step(step.speed))
             for _ in range(40):
-                z_new, b_new, nu_new = z + reach * dz, b + reach * db, nu + reach * dnu
-                new = evaluate_slacks(self.limits, self.step, z_new, b_new, nu_new)
-                if np.all(new.S > 1e-3 * (1.0 - _STEP) * point.S):
+                x_new, nu_new = x + reach * step.dx, nu + reach * step.dnu
+                if self.evaluate(x_new, nu_new) > 1e-3 * (1.0 - _STEP):
                     break
-                reach, new = 0.7 * reach, None
-            if new is None:
+                reach *= 0.7
+            else:
                 break
-            z, b, nu, point, lam = z_new, b_new, nu_new, new, lam + dual * dlam
-        gap = float(np.sum(lam * point.S)) + residual
-        return Profile(z, b, nu, lam, point.S, self.time(z, b).time, gap, iterations)
+            self.accept()
+            x, nu = x_new, nu_new
+            self.lam += dual * step.dlam
+            time, gradient = self.time(x)
+        gap = float(np.vdot(self.lam, self.S)) + residual
+        if central is start:
+            central = Start(x[::2].copy(), x[1::2].copy(), nu, gap / time, self.lam.copy())
+        return Profile(x[::2].copy(), x[1::2].copy(), nu, self.lam, self.S, time, gap, iterations, central)
 
-    def samples(self, z: Array, b: Array) -> Array:
-        """Squared speeds that stay positive (M,): at the nodes that move, and where the time is computed."""
-        return np.concatenate([z[self.free], self.inner(z, b).ravel()])
+    @property
+    def S(self) -> Array:
+        """The limits."""
+        return self.point.S
 
-    def inner(self, z: Array, b: Array) -> Array:
-        theta = self.quadrature[0]
-        return np.asarray(
-            (1.0 - theta) * z[:-1, None] + theta * z[1:, None] + 4.0 * theta * (1.0 - theta) * b[:, None]
-        )
+    def evaluate(self, x: Array, nu: Array) -> float:
+        """The limits at unknowns, and the least ratio to those accepted before."""
+        near = x[self.neighbours]
+        self.trial = evaluate_slacks(self.limits, _sum(self.u_x, near), _sum(self.z_x, near), nu)
+        return float(np.min(self.trial.S / self.S)) if self.lam.size else np.inf
 
-    def time(self, z: Array, b: Array) -> _Objective:
-        """The time with its gradient and Hessian."""
-        theta, weight = self.quadrature
-        here = self.inner(z, b)
-        value = self.step[:, None] * weight / np.sqrt(here)
-        slope, bend = -0.5 * value / here, 0.75 * value / here**2
-        first, last, middle = 1.0 - theta, theta, 4.0 * theta * (1.0 - theta)
-        gradient, diagonal = np.zeros_like(z), np.zeros_like(z)
-        gradient[:-1] += np.sum(slope * first, 1)
-        gradient[1:] += np.sum(slope * last, 1)
-        diagonal[:-1] += np.sum(bend * first**2, 1)
-        diagonal[1:] += np.sum(bend * last**2, 1)
-        return _Objective(
-            float(np.sum(value)),
-            np.where(self.free, gradient, 0.0),
-            np.sum(slope * middle, 1),
-            (diagonal, np.sum(bend * first * last, 1)),
-            (np.sum(bend * middle * first, 1), np.sum(bend * middle * last, 1), np.sum(bend * middle**2, 1)),
-        )
+    def accept(self) -> None:
+        """Take what was evaluated last."""
+        self.point = self.trial
 
-    def gather(self, g_u: Array, g_z: Array) -> tuple[Array, Array]:
-        """Derivatives by u and z of the points as derivatives by the nodes (N + 1,) and the bends (N,)."""
-        N, i = len(self.step), self.limits.interval
-        result = np.zeros(N + 1)
-        result[:-1] += np.bincount(i, self.z_0 * g_z - self.c * g_u, N)
-        result[1:] += np.bincount(i, self.z_1 * g_z + self.c * g_u, N)
-        return np.where(self.free, result, 0.0), np.bincount(i, self.z_b * g_z + self.u_b * g_u, N)
+    def time(self, x: Array) -> tuple[float, Array]:
+        """The time with its gradient; the Hessian of each interval is kept."""
+        self.here = self.inner(x)
+        value = self.weight / np.sqrt(self.here)
+        slope = value / self.here
+        gradient = np.zeros_like(x)
+        self.scatter(gradient, -0.5 * np.einsum("aqn,qn->an", self.inner_x, slope))
+        self.hessian = 0.75 * np.einsum("aqn,qn->an", self.inner_pairs, slope / self.here)
+        return float(np.sum(value)), np.where(self.free, gradient, 0.0)
 
-    def factorise(self, point: Slacks, lam: Array, objective: _Objective) -> _Newton:
-        """The Newton step at a point: the Hessian, tridiagonal without the bends, and its factors."""
+    def inner(self, x: Array) -> Array:
+        """Squared speeds where time is summed (places, N)."""
+        return np.asarray(self.inner_x[0] * x[:-1:2] + self.inner_x[1] * x[1::2] + self.inner_x[2] * x[2::2])
+
+    @staticmethod
+    def scatter(total: Array, parts: Array) -> None:
+        """Add what belongs to the three unknowns of each interval (3, N) to all of them."""
+        total[:-1:2] += parts[0]
+        total[1::2] += parts[1]
+        total[2::2] += parts[2]
+
+    def gather(self, g_u: Array, g_z: Array) -> Array:
+        """Derivatives by u and z of the points as derivatives by the unknowns."""
+        result = np.zeros(len(self.free))
+        parts = self.u_x * g_u + self.z_x * g_z
+        self.scatter(result, np.add.reduceat(parts, self.first_points, axis=1))
+        return np.where(self.free, result, 0.0)
+
+    def lagrangian(self, x: Array, gradient: Array) -> tuple[float, float]:
+        """Sum of lambda S, and the gradient of the time less that of lambda S, over the relative change of z.
+
+        The curvature is kept.
+        """
+        point, lam = self.point, self.lam
         W = lam / point.S
         W_u, W_z = W * point.S_u, W * point.S_z
-        uu, uz, zz = np.sum(W_u * point.S_u, 1), np.sum(W_u * point.S_z, 1), np.sum(W_z * point.S_z, 1)
-        R = self.limits.rows.shape[1]
+        curvature = np.stack([_sum(W_u, point.S_u), _sum(W_u, point.S_z), _sum(W_z, point.S_z)])
         # -S'' of limits that are concave in z.
-        concave = np.sum(lam[:, :R] * np.maximum(self.limits.rows[:, :, 2], 0.0), axis=1)
-        root3 = point.root**3
-        zz = zz + np.divide(0.25 * concave, root3, out=np.zeros_like(root3), where=root3 > 0.0)
-        if point.cone[0].shape[1]:
-            c_uu, c_uz, c_zz = (np.sum(lam[:, R:] * part, axis=1) for part in point.cone)
-            uu, uz, zz = uu + c_uu, uz + c_uz, zz + c_zz
-        inverse, cross_u, cross_z = (np.zeros((0,)),) * 3
-        if self.k:
+        concave = _sum(lam[: self.limits.rows.shape[1]], np.maximum(self.limits.rows[2], 0.0))
+        root = np.maximum(point.root, _TINY_ROOT)
+        curvature[2] += self.limits.moving * 0.25 * concave / (root * root * root)
+        self.add_cones(curvature)
+        self.curvature = curvature
+        pull = self.gather(_sum(lam, point.S_u), _sum(lam, point.S_z))
+        scale = np.empty_like(x)
+        scale[::2], scale[1::2] = x[::2], x[2::2] + x[:-1:2]
+        return float(np.vdot(lam, point.S)), float(np.max(np.abs((gradient - pull) * scale)))
+
+    def add_cones(self, curvature: Array) -> None:
+        """Add the curvature of cones (3, P)."""
+        if self.point.cone is not None:
+            lam = self.lam[self.limits.rows.shape[1] :]
+            for total, part in zip(curvature, self.point.cone, strict=True):
+                total += _sum(lam, part)
+
+    def factorise(self) -> None:
+        """Factors of the Hessian."""
+        point, curvature, k = self.point, self.curvature, len(self.null)
+        self.internal = None
+        if k:
             # Internal forces belong to one point alone: they are eliminated there.
-            n = self.null
-            block = np.einsum("pr,prj,prk->pjk", W, n, n)
-            scale = np.trace(block, axis1=1, axis2=2)[:, None, None]
-            inverse = np.linalg.inv(block + 1e-13 * scale * np.eye(self.k))
-            cross_u, cross_z = np.einsum("pr,prj->pj", W_u, n), np.einsum("pr,prj->pj", W_z, n)
-            left_u, left_z = (np.einsum("pjk,pk->pj", inverse, part) for part in (cross_u, cross_z))
-            uu = uu - np.sum(left_u * cross_u, 1)
-            uz = uz - np.sum(left_u * cross_z, 1)
-            zz = zz - np.sum(left_z * cross_z, 1)
-        N, i = len(self.step), self.limits.interval
-
-        def pair(u_1: Array, z_1: Array, u_2: Array, z_2: Array) -> Array:
-            """Second derivatives of the points by two unknowns, summed over intervals."""
-            return np.bincount(i, u_1 * (uu * u_2 + uz * z_2) + z_1 * (uz * u_2 + zz * z_2), N)
-
-        ahead, behind, bent = (self.c, self.z_1), (-self.c, self.z_0), (self.u_b, self.z_b)
-        H_b0, H_b1, H_bb = objective.bends
-        H_b0, H_b1 = H_b0 + pair(*bent, *behind), H_b1 + pair(*bent, *ahead)
-        H_bb = H_bb + pair(*bent, *bent)
-        diagonal, across = objective.nodes
-        d = diagonal.copy()
-        d[:-1] += pair(*behind, *behind) - H_b0 * H_b0 / H_bb
-        d[1:] += pair(*ahead, *ahead) - H_b1 * H_b1 / H_bb
-        e = across + pair(*behind, *ahead) - H_b0 * H_b1 / H_bb
-        both = self.free[1:] & self.free[:-1]
-        d, e = np.where(self.free, d, 1.0), np.where(both, e, 0.0)
-        factor_d, factor_e, info = dpttrf(d, e)
+            W = self.lam / point.S
+            block = np.einsum("rp,jrp,krp->pjk", W, self.null, self.null)
+            size = np.trace(block, axis1=1, axis2=2)[:, None, None]
+            inverse = np.linalg.inv(block + 1e-13 * size * np.eye(k)).transpose(1, 2, 0)
+            cross = np.einsum("arp,jrp->ajp", np.stack([W * point.S_u, W * point.S_z]), self.null)
+            left = np.einsum("jkp,akp->ajp", inverse, cross)
+            curvature = curvature - np.stack(
+                [_sum(left[0], cross[0]), _sum(left[0], cross[1]), _sum(left[1], cross[1])]
+            )
+            self.internal = _Internal(inverse, cross)
+        at_points = np.einsum("map,mp->ap", self.pairs, curvature)
+        H = self.hessian + np.add.reduceat(at_points, self.first_points, axis=1)
+        # Diagonals from the main one, as LAPACK stores the lower part of a banded matrix.
+        band = np.zeros((3, len(self.free)))
+        self.scatter(band[0], H[[0, 3, 5]])
+        band[1, :-1:2], band[1, 1::2], band[2, :-1:2] = H[1], H[4], H[2]
+        fixed = ~self.free
+        band[0, fixed], band[1:, fixed] = 1.0, 0.0
+        for away in (1, 2):
+            band[away, :-away][fixed[away:]] = 0.0
+        self.factor, info = dpbtrf(band, lower=1)
         if info:
             # Rounding: a diagonal that dominates gives a shorter step in a direction of descent.
-            d[:-1] += np.abs(e)
-            d[1:] += np.abs(e)
-            factor_d, factor_e, info = dpttrf(d, e)
-        return _Newton(
-            self, point, objective, (factor_d, factor_e), (H_b0, H_b1, H_bb), (inverse, cross_u, cross_z)
+            across = np.abs(band[1:])
+            for away in (1, 2):
+                band[0] += across[away - 1]
+                band[0, away:] += across[away - 1, :-away]
+            self.factor, info = dpbtrf(band, lower=1)
+
+    def solve(self, gradient: Array, push: Array | None) -> tuple[Array, Array, Array]:
+        """Steps of unknowns and internal forces, and change of the limits, to lambda = push; None for 0."""
+        point, internal = self.point, self.internal
+        right = -gradient
+        g_nu = np.zeros((len(self.null), len(point.root)))
+        if push is not None:
+            g_u, g_z = _sum(push, point.S_u), _sum(push, point.S_z)
+            if internal is not None:
+                g_nu = np.einsum("rp,jrp->jp", push, self.null)
+                shift = np.einsum("jkp,kp->jp", internal.inverse, g_nu)
+                g_u = g_u - _sum(internal.cross[0], shift)
+                g_z = g_z - _sum(internal.cross[1], shift)
+            right = right + self.gather(g_u, g_z)
+        dx = dpbtrs(self.factor, right, lower=1)[0]
+        near = dx[self.neighbours]
+        du, dz = _sum(self.u_x, near), _sum(self.z_x, near)
+        dS = point.S_u * du + point.S_z * dz
+        if internal is None:
+            return dx, g_nu, dS
+        right_nu = g_nu - internal.cross[0] * du - internal.cross[1] * dz
+        dnu = np.einsum("jkp,kp->jp", internal.inverse, right_nu)
+        return dx, dnu, dS + np.einsum("jrp,jp->rp", self.null, dnu)
+
+    def affine(self, gradient: Array) -> _Affine:
+        """The step to lambda = 0."""
+        self.ratio = self.solve(gradient, None)[2] / self.point.S
+        change = self.lam * self.point.S * self.ratio
+        return _Affine(
+            float(np.min(self.ratio)),
+            float(np.max(self.ratio)),
+            float(np.sum(change)),
+            float(np.vdot(change, self.ratio)),
         )
 
-
-class _Objective(NamedTuple):
-    """The time, its gradient by nodes and bends, and its Hessian."""
-
-    time: float
-    gradient: Array
-    gradient_b: Array
-    nodes: tuple[Array, Array]
-    bends: tuple[Array, Array, Array]
-
-
-class _Newton(NamedTuple):
-    """Factors of a Newton step."""
-
-    solver: _Solver
-    point: Slacks
-    objective: _Objective
-    factors: tuple[Array, Array]
-    bends: tuple[Array, Array, Array]
-    internal: tuple[Array, Array, Array]
-
-    def solve(self, target: Array) -> tuple[Array, Array, Array, Array]:
-        """Steps of z, b and nu, and how the limits change, to lambda S = target."""
-        solver, point = self.solver, self.point
-        push = target / point.S
-        g_u, g_z = np.sum(push * point.S_u, 1), np.sum(push * point.S_z, 1)
-        inverse, cross_u, cross_z = self.internal
-        if solver.k:
-            g_nu = np.einsum("pr,prj->pj", push, solver.null)
-            shift = np.einsum("pjk,pk->pj", inverse, g_nu)
-            g_u = g_u - np.sum(cross_u * shift, 1)
-            g_z = g_z - np.sum(cross_z * shift, 1)
-        right, right_b = solver.gather(g_u, g_z)
-        right, right_b = right - self.objective.gradient, right_b - self.objective.gradient_b
-        H_b0, H_b1, H_bb = self.bends
-        right[:-1] -= H_b0 * right_b / H_bb
-        right[1:] -= H_b1 * right_b / H_bb
-        dz = dpttrs(*self.factors, np.where(solver.free, right, 0.0))[0]
-        db = (right_b - H_b0 * dz[:-1] - H_b1 * dz[1:]) / H_bb
-        i = solver.limits.interval
-        du = solver.c * (dz[i + 1] - dz[i]) + solver.u_b * db[i]
-        dz_p = solver.z_0 * dz[i] + solver.z_1 * dz[i + 1] + solver.z_b * db[i]
-        dS = point.S_u * du[:, None] + point.S_z * dz_p[:, None]
-        if not solver.k:
-            return dz, db, np.zeros((len(du), 0)), dS
-        right_nu = g_nu - cross_u * du[:, None] - cross_z * dz_p[:, None]
-        dnu = np.einsum("pjk,pk->pj", inverse, right_nu)
-        return dz, db, dnu, dS + np.einsum("prj,pj->pr", solver.null, dnu)
+    def direction(self, gradient: Array, mu: float, goal: float) -> _Direction:
+        """The step to lambda S = goal, less the part of second order of the step to 0 (Mehrotra)."""
+        S, lam = self.point.S, self.lam
+        # Bounded: limits are not linear.
+        second = np.clip(-lam * (1.0 + self.ratio) * self.ratio * S, -mu, mu)
+        push = (goal - second) / S
+        dx, dnu, dS = self.solve(gradient, push)
+        ratio = dS / S
+        dlam = push - lam * (1.0 + ratio)
+        speed = np.min(self.inner(dx) / self.here)
+        return _Direction(dx, dnu, float(np.min(ratio)), float(np.min(dlam / lam)), float(speed), dlam)
 
 
-def _quadrature(free: Array) -> tuple[Array, Array]:
-    """Nodes theta and weights (N, 5) of the time in each interval; `free` says at which nodes it moves."""
-    x, w = roots_legendre(_GAUSS)
-    theta = np.tile(0.5 * (1.0 + x), (len(free) - 1, 1))
-    weight = np.tile(0.5 * w, (len(free) - 1, 1))
+class _NativeSolver(_Solver):
+    """The method in native loops, without internal forces."""
+
+    def __init__(self, limits: PointLimits, step: Array, free: Array, kernels: Kernels) -> None:
+        self.kernels = kernels
+        super().__init__(limits, step, free)
+
+    def prepare(self) -> None:
+        """Buffers of the loops."""
+        limits, n = self.limits, len(self.free)
+        R, P = limits.rows.shape[1:]
+        self.has_cones = limits.cones.shape[2] > 0
+        sizes = {"P": P, "M": R + limits.cones.shape[2], "R": R, "N": len(self.step), "n": n}
+        sizes |= {"Q": len(self.weight), "stride": 2}
+        free = np.zeros(n + 2)
+        free[:n] = self.free
+        arrays = {name: getattr(self, name) for name in ("first", "u_x", "z_x", "weight")}
+        arrays |= {name: getattr(self, name) for name in ("inner_x", "inner_pairs")}
+        arrays |= {"moving": limits.moving, "rows": limits.rows, "free": free}
+        if not self.has_cones:
+            arrays["S_u"] = limits.rows[0]
+        self.buffers = Buffers(sizes, arrays)
+        self.n, self.arrays = n, self.buffers.arrays
+        self.arrays["S_before"][:] = 1.0
+
+    def call(self, name: str, *numbers: float) -> Array:
+        """Call a kernel, and give what it returns."""
+        self.kernels(name, self.buffers.address, *numbers)
+        return self.arrays["out"]
+
+    @property
+    def S(self) -> Array:
+        """The limits."""
+        return self.arrays["S_before"]
+
+    def evaluate(self, x: Array, nu: Array) -> float:
+        """The limits at unknowns, and the least ratio to those accepted before."""
+        self.arrays["x"][:] = x
+        least = float(self.call("evaluate")[0])
+        if self.has_cones:
+            point = evaluate_slacks(self.limits, self.arrays["du"], self.arrays["dz"], nu)
+            for name in ("S", "S_u", "S_z"):
+                self.arrays[name][:] = getattr(point, name)
+            self.trial = point
+            least = float(np.min(self.arrays["S"] / self.arrays["S_before"]))
+        return least
+
+    def accept(self) -> None:
+        """Take what was evaluated last."""
+        self.arrays["S_before"][:] = self.arrays["S"]
+        if self.has_cones:
+            self.point = self.trial
+
+    def time(self, x: Array) -> tuple[float, Array]:
+        """The time with its gradient; the Hessian of each interval is kept."""
+        time = float(self.call("time")[0])
+        return time, self.arrays["gradient"][: self.n]
+
+    def lagrangian(self, x: Array, gradient: Array) -> tuple[float, float]:
+        """Sum of lambda S, and gradient of the time less that of lambda S, over the relative change of z."""
+        if self.lam is not self.arrays["lam"]:
+            self.arrays["lam"][:] = self.lam
+            self.lam = self.arrays["lam"]
+        gap, residual = self.call("curvature")[:2].tolist()
+        if self.has_cones:
+            self.add_cones(self.arrays["curvature"])
+        return gap, residual
+
+    def factorise(self) -> None:
+        """Factors of the Hessian."""
+        if not self.call("factor", 0.0)[0] > 0.0:
+            # Rounding: a diagonal that dominates gives a shorter step in a direction of descent.
+            self.call("factor", 1.0)
+
+    def affine(self, gradient: Array) -> _Affine:
+        """The step to lambda = 0."""
+        return _Affine(*self.call("affine").tolist())
+
+    def direction(self, gradient: Array, mu: float, goal: float) -> _Direction:
+        """The step to lambda S = goal, less the part of second order of the step to 0 (Mehrotra)."""
+        primal, dual, speed, _ = self.call("direction", mu, goal).tolist()
+        none = np.zeros((0, len(self.first)))
+        return _Direction(self.arrays["right"][: self.n], none, primal, dual, speed, self.arrays["dlam"])
+
+
+class _Internal(NamedTuple):
+    """The inverse (k, k, P) of the block of internal forces, and what couples them to u and z (2, k, P)."""
+
+    inverse: Array
+    cross: Array
+
+
+def _sum(a: Array, b: Array) -> Array:
+    """Sums of products over the first dimension (P,)."""
+    return np.asarray(np.einsum("rp,rp->p", a, b))
+
+
+def _shapes(theta: Array) -> Array:
+    """Derivatives of z by the three unknowns of an interval, (3, ...)."""
+    return np.stack([1.0 - theta, 4.0 * theta * (1.0 - theta), theta])
+
+
+@lru_cache(maxsize=16)
+def _quadrature(stops: tuple[int, ...], intervals: int) -> tuple[Array, Array, Array]:
+    """Weights (6, N) of places of an interval at which 1 / sqrt(z) is summed, and z there by the unknowns.
+
+    Derivatives (3, 6, N), and their products by pairs (6, 6, N). The last place is the end, of no weight: z
+    is to be positive there, too.
+    """
+    theta, weight = (np.tile(part[:, None], intervals) for part in _INNER)
     # Next to a stop 1 / sqrt(theta) is in the weight.
+    start, v = _AT_STOP
+    after = [node for node in stops if node < intervals]
+    before = [node - 1 for node in stops if node > 0]
+    theta[:, after], weight[:, after] = start[:, None], v[:, None]
+    theta[:, before], weight[:, before] = 1.0 - start[:, None], v[:, None]
+    end = np.ones((1, intervals))
+    end[0, before] = 0.5
+    shapes = _shapes(np.concatenate([theta, end]))
+    return np.concatenate([weight, 0.0 * end]), shapes, shapes[_FIRST] * shapes[_SECOND]
+
+
+def _rules() -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Nodes and weights of Gauss's rules on (0, 1), and next to a stop at 0."""
+    x, w = roots_legendre(_GAUSS)
     y, v = roots_jacobi(_GAUSS, 0.0, -0.5)
     start = 0.5 * (1.0 + y)
-    v = v * np.sqrt(0.5) * np.sqrt(start)
-    theta[~free[:-1]], weight[~free[:-1]] = start, v
-    theta[~free[1:]], weight[~free[1:]] = 1.0 - start, v
-    return theta, weight
+    return (0.5 * (1.0 + x), 0.5 * w), (start, v * np.sqrt(0.5) * np.sqrt(start))
 
 
-def _largest_step(value: Array, change: Array) -> float:
-    """The longest step, at most 1, that leaves a part of positive values."""
-    worst = np.max(-change / value, initial=0.0)
-    return float(min(1.0, _STEP / worst)) if worst > 0.0 else 1.0
+_INNER, _AT_STOP = _rules()
+
+
+def _largest_step(least: float) -> float:
+    """The longest step, at most 1, that leaves a part of positive values, by their least relative change."""
+    return min(1.0, _STEP / -least) if least < 0.0 else 1.0

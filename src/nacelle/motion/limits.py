@@ -5,10 +5,11 @@ of a force tau = c . phi, a limit |tau| <= L is two rows
 
     1 - tau / L > 0,      1 + tau / L > 0
 
-and that of a voltage, in the numbers of a data sheet, |tau / stall + q' / no_load| <= 1: at a standstill the
-drive has its stall force, at its no-load speed none. What stands on the tool, or hangs on its cup, needs the
-force f = a - g for each kg of its mass, a the acceleration of the tool's origin; with f_n along the direction
-upwards, fixed in the tool, and f_t across
+A drive's curve of force over speed is a concave polygon: a line for each of its edges, with |q'| = |q_s| s'.
+The limit of a voltage is, in the numbers of a data sheet, |tau / stall + q' / no_load| <= 1: at a
+standstill the drive has its stall force, at its no-load speed none. What stands on the tool, or hangs on its
+cup, needs the force f = a - g for each kg of its mass, a the acceleration of the tool's origin; with f_n
+along the direction upwards, fixed in the tool, and f_t across
 
     |f_t| <= tan(spill) f_n              |f_t| <= friction (grip - f_n)
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +58,29 @@ def _read_limit(value: Any, names: tuple[str, ...], what: str) -> Array:
     return np.array(limits)
 
 
+def _read_curve(curve: Any, name: str) -> Array:
+    """Points (points, 2) of a concave curve of force over speed.
+
+    Raises:
+        KinematicsError: if it is not.
+    """
+    points = np.asarray(curve, dtype=float)
+    good = points.ndim == 2 and points.shape[1] == 2 and len(points) > 1 and np.all(np.isfinite(points))
+    if good:
+        speed, force = points.T
+        rise = np.diff(speed)
+        good = speed[0] == 0.0 and np.all(rise > 0.0) and np.all(force >= 0.0) and force[0] > 0.0
+        if good:
+            slope = np.diff(force) / rise
+            good = slope[0] <= 0.0 and np.all(np.diff(slope) <= 1e-12 * force[0] / speed[-1])
+    if not good:
+        raise KinematicsError(
+            f"the curve of {name} has points (speed, force) with rising speeds from 0 on and forces that "
+            f"fall ever faster, such as [(0, 10), (200, 10), (400, 0)], got {curve!r}"
+        )
+    return points
+
+
 @dataclass(frozen=True)
 class DriveLimits:
     """Limits of the drives: one number for all actuators, or one for each; None for no limit.
@@ -66,6 +91,8 @@ class DriveLimits:
         reserve: part of the forces that is held back for the controller, 0 to 1.
         stall_force: with `no_load_speed`, force at a standstill at the voltage limit, N or N m.
         no_load_speed: speed without force at the voltage limit, m/s or rad/s.
+        curve: largest force over the speed, as points (speed, force) of a concave polygon that begins at
+            speed 0: one for all actuators, or one for each, None for none.
     """
 
     force: Any = DESCRIBED
@@ -73,6 +100,7 @@ class DriveLimits:
     reserve: float = 0.0
     stall_force: Any = None
     no_load_speed: Any = None
+    curve: Any = None
 
     def __post_init__(self) -> None:
         """Check what does not depend on the robot."""
@@ -101,6 +129,21 @@ class DriveLimits:
             if np.any(np.isfinite(limits)):
                 result[key] = limits
         return result
+
+    def curves(self, robot: Robot) -> list[Array]:
+        """Points (points, 2) of each actuator's curve of force over speed; none without a curve."""
+        if self.curve is None:
+            return [np.zeros((0, 2))] * len(robot.actuators)
+        names = [actuator.name for actuator in robot.actuators]
+        is_single = np.ndim(self.curve[0][0] if self.curve[0] is not None else [0]) == 0
+        curves = [self.curve] * len(names) if is_single else list(self.curve)
+        if len(curves) != len(names):
+            raise KinematicsError(f"{len(names)} actuators have {len(names)} curves, got {len(curves)}")
+        held = np.array([1.0, 1.0 - self.reserve])
+        return [
+            np.zeros((0, 2)) if curve is None else _read_curve(curve, name) * held
+            for curve, name in zip(curves, names, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -180,6 +223,7 @@ class Limits:
             find_tool(robot, self.tool.tool)
         drives = self.drives.numbers(robot)
         bounded = {"force", "stall_force"} & set(drives) or self.platform.acceleration is not None
+        bounded = bounded or any(len(curve) > 0 for curve in self.drives.curves(robot))
         if not (bounded or self.reactions or self.tool.any):
             raise KinematicsError(
                 f"nothing limits the acceleration of {robot.name}: its actuators have no `force` in the "
@@ -193,8 +237,8 @@ class LimitRows:
     Names are pairs of what is limited and of whom: ("force", "left"), ("acceleration", "x").
     """
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, count: int, internal: int) -> None:
+        self.count, self.internal = count, internal
         self.names: list[LimitName] = []
         self.exponents: list[float] = []
         self.rows: list[Array] = []
@@ -204,33 +248,37 @@ class LimitRows:
         self.cones: list[Array] = []
 
     def add_row(self, name: LimitName, row: Array, null: Array | None = None, exponent: float = 1.0) -> None:
-        """A linear limit (P, 4), 1 - (value / limit)^exponent, with its part of internal forces."""
+        """A linear limit (4, P), 1 - (value / limit)^exponent, with its part of internal forces (k, P)."""
         self.names.append(name)
         self.exponents.append(exponent)
         self.rows.append(row)
-        self.null.append(np.zeros((self.count, 0)) if null is None else null)
+        self.null.append(np.zeros((self.internal, self.count)) if null is None else null)
 
-    def add_both(self, name: LimitName, ratio: Array, null: Array | None = None) -> None:
-        """Both signs of |ratio| <= 1, ratio (P, 4)."""
-        unit = np.array([0.0, 0.0, 0.0, 1.0])
-        self.add_row(name, unit - ratio, None if null is None else -null)
-        self.add_row(name, unit + ratio, null)
+    def add_both(
+        self, name: LimitName, ratio: Array, null: Array | None = None, fall: Array | None = None
+    ) -> None:
+        """Both signs of |ratio| <= 1 - fall sqrt(z), ratio (4, P), fall (P,)."""
+        for side in (-1.0, 1.0):
+            row = side * ratio
+            row[3] += 1.0
+            if fall is not None:
+                row[2] -= fall
+            self.add_row(name, row, None if null is None else side * null)
 
     def add_cone(self, name: LimitName, row: Array, cone: Array) -> None:
-        """A cone |cone . phi| <= row . phi, with rows (P, 4) and (P, 3, 4)."""
+        """A cone |cone . phi| <= row . phi, with rows (4, P) and (4, P, 3)."""
         self.cone_names.append(name)
         self.cone_rows.append(row)
-        self.cones.append(cone)
+        self.cones.append(cone.transpose(0, 2, 1))
 
-    def arrays(self, internal: int) -> tuple[Array, Array, Array, Array]:
-        """Rows (P, R, 4), internal forces in them (P, R, k), cone rows (P, C, 4) and cones (P, C, 3, 4)."""
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """Rows (4, R, P), internal forces in them (k, R, P), cone rows (4, C, P) and cones (4, 3, C, P)."""
         P = self.count
-        null = [part if part.shape[1] else np.zeros((P, internal)) for part in self.null]
         return (
-            np.stack(self.rows, axis=1) if self.rows else np.zeros((P, 0, 4)),
-            np.stack(null, axis=1) if null else np.zeros((P, 0, internal)),
-            np.stack(self.cone_rows, axis=1) if self.cones else np.zeros((P, 0, 4)),
-            np.stack(self.cones, axis=1) if self.cones else np.zeros((P, 0, 3, 4)),
+            np.stack(self.rows, axis=1) if self.rows else np.zeros((4, 0, P)),
+            np.stack(self.null, axis=1) if self.rows else np.zeros((self.internal, 0, P)),
+            np.stack(self.cone_rows, axis=1) if self.cones else np.zeros((4, 0, P)),
+            np.stack(self.cones, axis=2) if self.cones else np.zeros((4, 3, 0, P)),
         )
 
 
@@ -243,26 +291,36 @@ def add_drive_limits(
         rows: to which they are added.
         robot: the robot.
         limits: of its drives.
-        tau: coefficients of the forces (P, actuators, 4).
+        tau: coefficients of the forces (4, P, actuators).
         rate: of the actuators at s' = 1 (P, actuators).
-        null: internal forces (P, actuators, k).
+        null: internal forces (k, P, actuators).
     """
-    numbers = limits.numbers(robot)
-    internal = null.shape[2] > 0
-    speed_column = np.zeros((len(rate), 4))
+    numbers, curves = limits.numbers(robot), limits.curves(robot)
     for j, actuator in enumerate(robot.actuators):
+        force, internal, speed = tau[:, :, j], null[:, :, j], np.abs(rate[:, j])
         if "force" in numbers and np.isfinite(L := numbers["force"][j]):
-            rows.add_both(
-                LimitName("force", actuator.name), tau[:, j] / L, null[:, j] / L if internal else None
-            )
+            rows.add_both(LimitName("force", actuator.name), force / L, internal / L)
         if "speed" in numbers and np.isfinite(L := numbers["speed"][j]):
-            row = speed_column.copy()
-            row[:, 1], row[:, 3] = -((rate[:, j] / L) ** 2), 1.0
-            rows.add_row(LimitName("speed", actuator.name), row, exponent=2.0)
+            _add_speed(rows, actuator.name, speed / L)
         if "stall_force" in numbers and np.isfinite(L := numbers["stall_force"][j]):
-            ratio = tau[:, j] / L
-            ratio[:, 2] += rate[:, j] / numbers["no_load_speed"][j]
-            rows.add_both(LimitName("voltage", actuator.name), ratio, null[:, j] / L if internal else None)
+            ratio = force / L
+            ratio[2] += rate[:, j] / numbers["no_load_speed"][j]
+            rows.add_both(LimitName("voltage", actuator.name), ratio, internal / L)
+        if len(curves[j]):
+            for (v, f), (v_next, f_next) in pairwise(curves[j]):
+                # The line through both points has the force L at a standstill.
+                fall = (f - f_next) / (v_next - v)
+                L = f + fall * v
+                rows.add_both(LimitName("curve", actuator.name), force / L, internal / L, speed * fall / L)
+            if curves[j][-1, 1] > 0.0:
+                _add_speed(rows, actuator.name, speed / curves[j][-1, 0])
+
+
+def _add_speed(rows: LimitRows, name: str, ratio: Array) -> None:
+    """A limit of the speed, from the speed over the limit at s' = 1 (P,)."""
+    row = np.zeros((4, len(ratio)))
+    row[1], row[3] = -(ratio**2), 1.0
+    rows.add_row(LimitName("speed", name), row, exponent=2.0)
 
 
 def add_platform_limits(rows: LimitRows, robot: Robot, limits: PlatformLimits, w: Array, dw: Array) -> None:
@@ -273,12 +331,9 @@ def add_platform_limits(rows: LimitRows, robot: Robot, limits: PlatformLimits, w
     for k, name in enumerate(names):
         zero = np.zeros(len(w))
         if np.isfinite(speed[k]):
-            square = -((w[:, k] / speed[k]) ** 2)
-            rows.add_row(
-                LimitName("speed", name), np.stack([zero, square, zero, zero + 1.0], 1), exponent=2.0
-            )
+            _add_speed(rows, name, w[:, k] / speed[k])
         if np.isfinite(acceleration[k]):
-            columns = np.stack([w[:, k], dw[:, k], zero, zero], 1)
+            columns = np.stack([w[:, k], dw[:, k], zero, zero])
             rows.add_both(LimitName("acceleration", name), columns / acceleration[k])
 
 
@@ -288,25 +343,23 @@ def add_tool_limits(rows: LimitRows, limits: ToolLimits, force: Array, up: Array
     Args:
         rows: to which they are added.
         limits: of the tool.
-        force: coefficients of f = a - g (P, 3, 4), m/s^2, base axes.
+        force: coefficients of f = a - g (4, P, 3), m/s^2, base axes.
         up: direction upwards in the tool, in base axes (P, 3).
     """
     name = limits.tool or "platform"
-    along = np.einsum("pi,pij->pj", up, force)
-    across = force - up[:, :, None] * along[:, None, :]
-    unit = np.zeros((len(up), 4))
-    unit[:, 3] = 1.0
+    along = np.sum(force * up, axis=-1)
+    across = force - up * along[:, :, None]
     if limits.spill is not None:
         scale = 1.0 / (9.81 * np.tan(limits.spill))
         rows.add_cone(LimitName("spill", name), along / 9.81, across * scale)
     if limits.grip is not None and limits.friction is not None:
-        rows.add_cone(
-            LimitName("grip", name), unit - along / limits.grip, across / (limits.friction * limits.grip)
-        )
+        held = -along / limits.grip
+        held[3] += 1.0
+        rows.add_cone(LimitName("grip", name), held, across / (limits.friction * limits.grip))
 
 
 def add_norm(rows: LimitRows, name: LimitName, vector: Array, limit: float) -> None:
-    """|vector| <= limit, with coefficients (P, 3, 4)."""
-    unit = np.zeros((len(vector), 4))
-    unit[:, 3] = 1.0
+    """|vector| <= limit, with coefficients (4, P, 3)."""
+    unit = np.zeros(vector.shape[:2])
+    unit[3] = 1.0
     rows.add_cone(name, unit, vector / limit)

@@ -15,7 +15,7 @@ the motion keeps its limits everywhere, not only at nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -29,24 +29,27 @@ from nacelle.motion.dynamics_along import NARROW, WIDE, PathDynamics
 from nacelle.motion.interior_point import (
     PointLimits,
     Profile,
+    Start,
     evaluate_slacks,
     fastest_profile,
     profile_at,
 )
+from nacelle.motion.kernels import WIDTH
 from nacelle.motion.limits import DriveLimits, LimitName, LimitRows, Limits, PlatformLimits, ToolLimits
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.along_path import AlongPath, Path
 from nacelle.trajectory.base import Trajectory
 
-# Points of an interval at first; both ends a little inside, for paths that bend at knots.
-_THETA = np.array([1e-9, 0.5, 1.0 - 1e-9])
-# Places of an interval at which a motion is verified, some close to its ends: next to a stop sqrt(z) is
-# steep.
-_NEAR = np.concatenate([_THETA[:1], np.geomspace(3e-5, 8e-3, 8)])
-_PARTS = np.concatenate([_NEAR, (np.arange(1, 63) + 0.5) / 64, 1.0 - _NEAR[::-1]])
+# Places of an interval at which limits are evaluated, less one; with internal forces, the best of which jump,
+# parabolas between them do not help. Ends of intervals are taken a little inside, for paths that bend there.
+_PLACES, _REDUNDANT_PLACES, _INSIDE = 8, 64, 1e-9
 # What a limit keeps in reserve for places between these, and what has to be left of it.
-_RESERVE, _MARGIN = 4e-6, 1e-6
+_RESERVE, _MARGIN = 6e-6, 4e-6
+# Violation below which a larger reserve does without a further point.
+_SMALL = 1e-5
+# Gap over the time at which nodes are good enough to be cut, and at which the motion is found.
+_LOOSE, _TIGHT = 1e-3, 1e-7
 # Violation above which an interval is halved, error of the time, as a part of it, that an interval may cause,
 # parts of the first intervals that are not halved for it any more, and rounds of all that.
 _COARSE, _ERROR, _FINEST, _ROUNDS = 2e-3, 1e-5, 32, 24
@@ -109,11 +112,10 @@ class TimeOptimal(Plottable):
         result: dict[LimitName, tuple[Array, float]] = {}
         for r, (name, exponent) in enumerate(self.names):
             close = (
-                np.bincount(self.points.interval, profile.slacks[:, r] < _SATURATED, minlength=len(step))
-                > 0.5
+                np.bincount(self.points.interval, profile.slacks[r] < _SATURATED, minlength=len(step)) > 0.5
             )
             before, cost = result.get(name, (np.zeros(len(step), dtype=bool), 0.0))
-            cost -= exponent * float(np.sum(profile.multipliers[:, r] * used[:, r]))
+            cost -= exponent * float(np.sum(profile.multipliers[r] * used[r]))
             result[name] = (before | close, cost)
         entries = [
             Saturation(name, float(np.sum(times[close]) / self.duration), cost)
@@ -139,8 +141,9 @@ class TimeOptimal(Plottable):
         z = profile_at(step, profile.z, profile.b, i, theta)[1]
         s, p = motion.s[i] + theta * step[i], np.sqrt(z)
         limits, _ = dynamics.limits_at(s, p, i, theta, moving=np.ones_like(p), spread=NARROW)
-        slope = evaluate_slacks(points, step, profile.z, profile.b, profile.nu).S_u
-        pull = np.sum(profile.multipliers * slope, axis=1)
+        at_points = profile_at(step, profile.z, profile.b, points.interval, points.theta)
+        slope = evaluate_slacks(points, *at_points, profile.nu).S_u
+        pull = np.sum(profile.multipliers * slope, axis=0)
         mean = np.bincount(points.interval, pull, len(step)) / step
         costate = costate_at(s, motion.path.stops, motion.s, profile.z, mean)
         return lower_bound(limits, weights.ravel() * step[i], z, costate)
@@ -152,17 +155,17 @@ class TimeOptimal(Plottable):
         """
         dynamics = PathDynamics(self.robot, self.trajectory.path, self.limits, friction=self.friction)
         s, p, u = self.trajectory.progress(np.asarray(t, dtype=float))
-        moving = np.ones_like(s)
+        p = np.maximum(p, 1e-9)
         points, rows = dynamics.limits_at(
-            s, np.maximum(p, 1e-9), 0 * s.astype(int), 0.0 * s, moving=moving, u=u
+            s, p, 0 * s.astype(int), 0.0 * s, moving=np.ones_like(s), spread=NARROW
         )
-        nu = _internal_forces(points)
-        slack = points.rows[:, :, 3] + np.matmul(points.null, nu[:, :, None])[:, :, 0]
+        values = points.values(u, p * p, np.zeros((len(points.null), len(s))))
+        slack = points.values(u, p * p, _internal_forces(points, values))
         result = np.zeros((len(s), len(self.robot.actuators)))
         for k, actuator in enumerate(self.robot.actuators):
             if ("force", actuator.name) in rows.names:
                 # The first of both signs is 1 - tau / limit.
-                result[:, k] = 1.0 - slack[:, rows.names.index(LimitName("force", actuator.name))]
+                result[:, k] = 1.0 - slack[rows.names.index(LimitName("force", actuator.name))]
         return result
 
     @property
@@ -181,6 +184,7 @@ def time_optimal(
     tool: ToolLimits | None = None,
     friction: bool = True,
     intervals: int = 100,
+    verify: bool = True,
 ) -> TimeOptimal:
     """Find the fastest motion along a path from rest to rest.
 
@@ -196,6 +200,8 @@ def time_optimal(
         tool: limits of what a tool carries.
         friction: whether friction counts.
         intervals: least number of intervals between start and end.
+        verify: whether limits are verified between the points at which they hold, and intervals cut. Without,
+            the motion is that of these intervals, found in a third of the time.
 
     Returns:
         The motion as a trajectory, with limits that are saturated and what each costs.
@@ -216,13 +222,20 @@ def time_optimal(
     s = _first_nodes(path, intervals)
     dynamics.require_within_positions(s)
     reversals = dynamics.friction_reversals(s)
-    search = _Search(dynamics, _merge_nodes(s, reversals))
+    search = _Search(dynamics, _merge_nodes(s, reversals), verify)
+    tolerance, before = _LOOSE if verify else _TIGHT, np.inf
     for rounds in range(1, _ROUNDS + 1):
-        before = search.profile.time if rounds > 1 else np.inf
-        search.solve()
-        converged = dynamics.is_quadratic or abs(search.profile.time - before) < _SETTLED * before
-        if search.verify() and converged:
+        search.solve(tolerance)
+        time = search.profile.time
+        converged = dynamics.is_quadratic or abs(time - before) < _SETTLED * before
+        before, nodes = time, len(search.s)
+        if tolerance == _TIGHT and converged and not verify:
             break
+        kept = search.verify()
+        if tolerance == _TIGHT and converged and kept:
+            break
+        if len(search.s) == nodes or rounds > 1:
+            tolerance = _TIGHT
     else:
         raise KinematicsError(
             f"{robot.name}: after {rounds} rounds the profile still violates a limit by {search.worst:.1e} "
@@ -254,60 +267,68 @@ def _merge_nodes(s: Array, more: Array) -> Array:
 
 
 class _Search:
-    """Nodes and points that grow until the profile keeps its limits everywhere."""
+    """Nodes and points that grow until the profile keeps its limits everywhere.
 
-    def __init__(self, dynamics: PathDynamics, s: Array) -> None:
+    Limits are evaluated once at all places of all intervals. At points, some of them, they bound the profile;
+    at all of them it is verified.
+    """
+
+    def __init__(self, dynamics: PathDynamics, s: Array, verify: bool) -> None:
         self.dynamics, self.s = dynamics, s
-        self.extra = np.zeros((0, 2))  # further points: place s, side of a node
+        N = len(s) - 1
+        count = 2 if not verify else _REDUNDANT_PLACES if dynamics.internal else _PLACES
+        self.parts = np.linspace(0.0, 1.0, count + 1)
+        self.first_points = np.isin(self.parts, (0.0, 0.5, 1.0))
+        self.chosen = np.tile(self.first_points, (N, 1))
         self.z: Array | None = None
-        self.b = np.zeros(len(s) - 1)
+        self.b = np.zeros(N)
         self.worst = np.inf
-        self.spread = WIDE
-        self.reserve = np.full(len(s) - 1, _RESERVE)
+        self.reserve = np.full(N, _RESERVE)
         self.finest = float(np.max(np.diff(s))) / _FINEST
+        self.limits, self.rows = self._limits_of(np.arange(N), WIDE)
+        self._require_rest()
 
-    def points_at(
-        self, interval: Array, theta: Array, p: Array | None, *, exact: bool = False
-    ) -> tuple[PointLimits, LimitRows]:
-        """Limits at parts of intervals, and at rest at the stops; exact ones of the profile as it is."""
-        s, path = self.s, self.dynamics.path
-        step = np.diff(s)
-        stops = self._stop_nodes()
-        first, last = stops[:-1], stops[1:] - 1
-        ends = np.concatenate([first, last])
-        theta_ends = np.concatenate([np.full(len(first), _THETA[0]), np.full(len(last), _THETA[-1])])
-        interval = np.concatenate([interval, ends])
-        moving = np.concatenate([np.ones(len(theta)), np.zeros(len(ends))])
-        theta = np.concatenate([theta, theta_ends])
-        p = np.full(len(interval) - len(ends), path.length) if p is None else p
-        p = np.append(p, np.zeros(len(ends)))
-        u = None
-        if exact and self.z is not None:
-            u = profile_at(step, self.z, self.b, interval, theta)[0]
-        at = s[interval] + theta * step[interval]
-        return self.dynamics.limits_at(at, p, interval, theta, moving=moving, spread=self.spread, u=u)
+    def _theta(self, k: Array) -> Array:
+        """Parts of intervals k at which their places lie (len(k), K), denser towards a stop."""
+        stops, t = self._stop_nodes(), self.parts
+        theta = np.tile(t, (len(k), 1))
+        theta[np.isin(k, stops[:-1])] = t**2
+        theta[np.isin(k, stops[1:] - 1)] = 1.0 - (1.0 - t) ** 2
+        return np.clip(theta, _INSIDE, 1.0 - _INSIDE)
 
-    def solve(self) -> None:
+    def _limits_of(self, k: Array, spread: float) -> tuple[PointLimits, LimitRows]:
+        """Limits at the places of intervals k, then at rest at the stops."""
+        step, stops = np.diff(self.s), self._stop_nodes()
+        ends = np.concatenate([stops[:-1], stops[1:] - 1])
+        at_ends = np.repeat([_INSIDE, 1.0 - _INSIDE], len(stops) - 1)
+        theta = np.concatenate([self._theta(k).ravel(), at_ends])
+        interval = np.concatenate([np.repeat(k, len(self.parts)), ends])
+        moving = np.ones(len(theta))
+        moving[len(theta) - len(ends) :] = 0.0
+        p = np.full(len(theta), self.dynamics.path.length) if self.z is None else self.speeds(interval, theta)
+        at = self.s[interval] + theta * step[interval]
+        order = np.argsort(at, kind="stable")
+        limits, rows = self.dynamics.limits_at(
+            at[order], p[order], interval[order], theta[order], moving=moving[order], spread=spread
+        )
+        return limits.select(np.argsort(order, kind="stable")), rows
+
+    def solve(self, tolerance: float) -> None:
         """The fastest profile on these nodes."""
-        s, N = self.s, len(self.s) - 1
-        step = np.diff(s)
-        interval, theta = np.repeat(np.arange(N), len(_THETA)), np.tile(_THETA, N)
-        if len(self.extra):
-            k = np.clip(np.searchsorted(s, self.extra[:, 0], side="right") - 1, 0, N - 1)
-            part = (self.extra[:, 0] - s[k]) / step[k]
-            inside = (part > 1e-6) & (part < 1.0 - 1e-6)
-            interval, theta = np.concatenate([interval, k[inside]]), np.concatenate([theta, part[inside]])
-        p = None if self.z is None else self.speeds(interval, theta)
-        points, self.rows = self.points_at(interval, theta, p)
+        step, limits = np.diff(self.s), self.limits
+        at_rest = np.arange(self.chosen.size, len(limits.theta))
+        at = np.concatenate([np.flatnonzero(self.chosen), at_rest])
+        # Whole vectors of points: one more than once.
+        at = np.append(at, np.repeat(at[-1:], -len(at) % WIDTH))
+        at = at[np.argsort(limits.interval[at], kind="stable")]
+        self.points = points = limits.select(at)
         held = self.reserve[points.interval]
-        points.rows[:, :, 3] -= held[:, None]
-        points.cone_rows[:, :, 3] -= held[:, None]
-        self._require_rest(points)
-        self.points = points
-        nu = _internal_forces(points)
-        start = self._start(points, step, nu)
-        self.profile = fastest_profile(points, step, *start)
-        self.z, self.b = self.profile.z, self.profile.b
+        points.rows[3] -= held
+        points.cone_rows[3] -= held
+        self.profile = fastest_profile(points, step, self._start(points, step, at), tolerance)
+        self.z, self.b, self.central = self.profile.z, self.profile.b, self.profile.central
+        self.multipliers = np.full((len(self.profile.slacks), len(limits.theta)), np.nan)
+        self.multipliers[:, at] = self.central.multipliers
 
     def _stop_nodes(self) -> Array:
         """Numbers of the nodes at which the motion rests."""
@@ -323,46 +344,77 @@ class _Search:
     def verify(self) -> bool:
         """Whether no place within an interval violates a limit; else nodes and points are added."""
         assert self.z is not None
-        s, N = self.s, len(self.s) - 1
-        parts = _PARTS
-        interval, theta = np.repeat(np.arange(N), len(parts)), np.tile(parts, N)
-        self.spread = NARROW
-        points, _ = self.points_at(interval, theta, self.speeds(interval, theta), exact=True)
-        step = np.diff(s)
-        none = np.zeros((len(points.theta), points.null.shape[2]))
-        nu = _internal_forces(points, evaluate_slacks(points, step, self.z, self.b, none).S)
-        S = evaluate_slacks(points, step, self.z, self.b, nu).S
-        least = np.min(S, axis=1, initial=1.0)
-        self.worst = float(-np.min(least))
-        inexact = self._inexact_intervals()
-        if self.worst <= -_MARGIN and not np.any(inexact):
+        step, (N, K) = np.diff(self.s), self.chosen.shape
+        if not self.dynamics.is_reusable:
+            self.limits, self.rows = self._limits_of(np.arange(N), NARROW)
+        limits = self.limits
+        u, z = profile_at(step, self.z, self.b, limits.interval, limits.theta)
+        S = limits.values(u, z, np.zeros((len(limits.null), len(u))))
+        nu = _internal_forces(limits, S)
+        S[: limits.rows.shape[1]] += np.sum(limits.null * nu[:, None], axis=0)
+        within = S[:, : N * K].reshape(-1, N, K)
+        least = np.min(within, axis=0, initial=1.0)
+        if not self.dynamics.internal:
+            # Between places, where a parabola through three of them is lowest.
+            middle = within[..., 1:-1]
+            rise, bend = within[..., 2:] - within[..., :-2], within[..., 2:] + within[..., :-2] - 2.0 * middle
+            inside = np.abs(rise) < 2.0 * bend
+            dip = np.divide(rise * rise, 8.0 * bend, out=np.zeros_like(rise), where=inside)
+            least[:, 1:-1] = np.minimum(least[:, 1:-1], np.min(middle - dip, axis=0, initial=1.0))
+        at_rest = np.min(S[:, N * K :], axis=0, initial=1.0)
+        lowest = np.min(least, axis=1)
+        np.minimum.at(lowest, limits.interval[N * K :], at_rest)
+        self.worst = float(-np.min(lowest))
+        pieces = np.where(lowest < -_COARSE, 4, self.pieces())
+        coarse = pieces > 1
+        fine = (lowest < 0.0) & ~coarse
+        if not np.any(coarse | fine):
             return True
-        within = least[: N * len(parts)].reshape(N, len(parts))
-        at_rest = least[N * len(parts) :]
-        lowest = np.min(within, axis=1)
-        np.minimum.at(lowest, points.interval[N * len(parts) :], at_rest)
-        coarse = (lowest < -_COARSE) | inexact
-        fine = (lowest < _MARGIN) & ~coarse
-        worst = np.argmin(within, axis=1)
-        self.extra = np.concatenate(
-            [self.extra, np.stack([s[:-1] + step * parts[worst], 0.0 * step], 1)[fine]]
-        )
-        self.reserve = np.where(fine, self.reserve + 0.5 * np.maximum(_MARGIN - lowest, 0.0), self.reserve)
-        # A new node is where a limit is violated most, else in the middle.
-        cut = np.where(lowest < -_COARSE, np.clip(parts[worst], 0.1, 0.9), 0.5)
-        every = np.arange(N)
-        new_s, new_z = s[:-1] + cut * step, profile_at(step, self.z, self.b, every, cut)[1]
-        order = np.argsort(np.concatenate([s, new_s[coarse]]), kind="stable")
-        self.s = np.concatenate([s, new_s[coarse]])[order]
-        self.z = np.concatenate([self.z, new_z[coarse]])[order]
-        halves, second = np.where(coarse, 2, 1), np.cumsum(np.where(coarse, 2, 1))[coarse] - 1
-        b = np.repeat(np.where(coarse, cut * cut, 1.0) * self.b, halves)
-        b[second] = ((1.0 - cut) ** 2 * self.b)[coarse]
-        self.b, self.reserve = b, np.repeat(self.reserve, halves)
+        # Further points where a limit is violated, or a larger reserve beside them.
+        points = (least < -_SMALL) & fine[:, None] & ~self.chosen
+        more = np.any(points, axis=1)
+        self.chosen |= points
+        self.reserve = np.where(fine, self.reserve + np.where(more, _MARGIN, _MARGIN - lowest), self.reserve)
+        self.cut(pieces)
         return False
 
-    def _inexact_intervals(self) -> Array:
-        """Which intervals are too long, since s'' jumps at one of their ends."""
+    def cut(self, pieces: Array) -> None:
+        """Cut intervals into numbers of pieces (N,)."""
+        k = np.repeat(np.arange(len(pieces)), pieces - 1)
+        if not len(k):
+            return
+        theta = (np.arange(len(k)) - np.searchsorted(k, k) + 1) / pieces[k]
+        assert self.z is not None
+        s, step, (N, K) = self.s, np.diff(self.s), self.chosen.shape
+        at = np.concatenate([np.arange(N + 1.0), k + theta])
+        order = np.argsort(at, kind="stable")
+        self.s = np.concatenate([s, s[k] + theta * step[k]])[order]
+        source = np.minimum(at[order][:-1].astype(int), N - 1)
+        width = np.diff(at[order]) ** 2
+
+        def divide(z: Array, b: Array) -> tuple[Array, Array]:
+            return np.concatenate([z, profile_at(step, z, b, k, theta)[1]])[order], b[source] * width
+
+        self.z, self.b = divide(self.z, self.b)
+        z, b = divide(self.central.z, self.central.b)
+        self.central = self.central._replace(z=z, b=b)
+        self.reserve, fresh = self.reserve[source], np.isin(source, k)
+        columns = source[:, None] * K + np.arange(K)
+        multipliers = np.where(np.repeat(fresh, K), np.nan, self.multipliers[:, columns.ravel()])
+        self.multipliers = np.concatenate([multipliers, self.multipliers[:, N * K :]], axis=1)
+        self.chosen = np.where(fresh[:, None], self.first_points, self.chosen[source])
+        if not self.dynamics.is_reusable:
+            self.limits, self.rows = self._limits_of(np.arange(len(source)), NARROW)
+            return
+        old = columns[~fresh].ravel()
+        new, self.rows = self._limits_of(np.flatnonzero(fresh), WIDE)
+        kept = replace(self.limits.select(old), interval=np.repeat(np.flatnonzero(~fresh), K))
+        both = kept.append(new)
+        order = np.argsort(both.interval[: columns.size], kind="stable")
+        self.limits = both.select(np.concatenate([order, np.arange(columns.size, len(both.theta))]))
+
+    def pieces(self) -> Array:
+        """Into how many pieces intervals are to be cut, since s'' jumps at one of their ends."""
         assert self.z is not None
         step = np.diff(self.s)
         mean, tilt = np.diff(self.z) / (2.0 * step), 2.0 * self.b / step
@@ -370,90 +422,110 @@ class _Search:
         change = np.maximum(np.append(jump, 0.0), np.append(0.0, jump))
         p = np.sqrt(self.z)
         time = 2.0 * step / (p[1:] + p[:-1])
-        error = 0.06 * step * change / (0.5 * (self.z[1:] + self.z[:-1])) * time
-        return np.asarray((error > _ERROR * np.sum(time)) & (step > self.finest))
+        # Of second order in the length.
+        error = 0.06 * step * change / (0.5 * (self.z[1:] + self.z[:-1])) * time / (_ERROR * np.sum(time))
+        pieces = np.where(error > 4.0, 4, np.where(error > 1.0, 2, 1))
+        return np.where(step > self.finest, pieces, 1)
 
-    def _require_rest(self, points: PointLimits) -> None:
+    def _require_rest(self) -> None:
         """Refuse a path on which a limit cannot be kept at rest."""
-        nu = _internal_forces(points)
-        rest = _values_at_rest(points, nu)
+        limits = self.limits
+        rest = _values_at_rest(limits)
         if rest.size and np.min(rest) <= 0.0:
-            k, r = np.unravel_index(int(np.argmin(rest)), rest.shape)
+            r, k = np.unravel_index(int(np.argmin(rest)), rest.shape)
             names = [*self.rows.names, *self.rows.cone_names]
-            at = self.s[points.interval[k]] + points.theta[k] * np.diff(self.s)[points.interval[k]]
+            i = limits.interval[k]
+            at = self.s[i] + limits.theta[k] * (self.s[i + 1] - self.s[i])
             what, whom = names[r]
             path, robot = self.dynamics.path, self.dynamics.robot
             x = np.round(path(np.array([at]))[0][0], 6).tolist()
             raise RestLimitError(
                 f"the limit of {what} of {whom} cannot be kept at {at:.6g} of {path.length:.6g} along the "
-                f"path, x = {x}, however slowly {robot.name} moves: {1.0 - rest[k, r]:.3g} of it is needed "
+                f"path, x = {x}, however slowly {robot.name} moves: {1.0 - rest[r, k]:.3g} of it is needed "
                 "to creep there",
                 *names[r],
                 float(at),
             )
 
-    def _start(self, points: PointLimits, step: Array, nu: Array) -> tuple[Array, Array, Array]:
-        """A profile within all limits, the one before or a slow one, and its internal forces."""
-        s, path = self.s, self.dynamics.path
+    def _start(self, points: PointLimits, step: Array, at: Array) -> Start:
+        """A profile within all limits at points (places `at`), one from before or a slow one."""
+        s = self.s
+        none = np.zeros((len(points.null), len(points.theta)))
+
+        def forces(u: Array, z: Array) -> Array:
+            return _internal_forces(points, points.values(u, z, none)) if len(none) else none
+
         if self.z is not None:
-            for factor in (0.995, 0.98, 0.9, 0.7):
-                z, b = factor * self.z, factor * self.b
-                forces = _internal_forces(points, evaluate_slacks(points, step, z, b, 0.0 * nu).S)
-                if np.all(evaluate_slacks(points, step, z, b, forces).S > 0.0):
-                    return z, b, forces
+            central = self.central
+            u, z = profile_at(step, central.z, central.b, points.interval, points.theta)
+            for factor in (1.0, 0.998, 0.98, 0.9, 0.7):
+                nu = forces(factor * u, factor * z)
+                if np.all(points.values(factor * u, factor * z, nu) > 0.0):
+                    gap = central.gap + 1.0 - factor
+                    return Start(factor * central.z, factor * central.b, nu, gap, self.multipliers[:, at])
         shape, flat = np.zeros_like(s), np.zeros(len(step))
         for a, b in pairwise(self._stop_nodes()):
             here = s[a : b + 1]
             # It rises from one stop and falls to the next.
             shape[a : b + 1] = 4.0 * (here - here[0]) * (here[-1] - here) / (here[-1] - here[0]) ** 2
-        rest = _values_at_rest(points, nu)
-        scale = path.length**2 * 1e4
+        rest, nu = _values_at_rest(points), _internal_forces(points)
+        u, z = profile_at(step, shape, flat, points.interval, points.theta)
+        scale = self._largest_scale(points, u, z, rest)
         for _ in range(400):
-            if np.all(0.1 * rest < evaluate_slacks(points, step, scale * shape, flat, nu).S):
-                return scale * shape, flat, nu
+            if np.all(0.1 * rest < points.values(scale * u, scale * z, nu)):
+                return Start(scale * shape, flat, nu, 1.0, np.full(rest.shape, np.nan))
             scale *= 0.5
         raise KinematicsError(f"{self.dynamics.robot.name}: no motion along the path keeps the limits")
 
+    def _largest_scale(self, points: PointLimits, u: Array, z: Array, rest: Array) -> float:
+        """About the largest factor of u and z at which a tenth of every linear limit at rest is left."""
+        rows = points.rows
+        a = rows[0] * u + rows[1] * z * points.moving
+        half, room = 0.5 * rows[2] * np.sqrt(z * points.moving), 0.89 * rest[: rows.shape[1]]
+        # a q^2 + 2 half q + room = 0 for the root q of the factor: the first zero above 0.
+        square = half * half - a * room
+        below = np.sqrt(np.maximum(square, 0.0)) - half
+        crosses = (square >= 0.0) & (below > 0.0)
+        q = np.divide(room, below, out=np.full_like(room, np.inf), where=crosses)
+        return float(min(np.min(q, initial=np.inf) ** 2, self.dynamics.path.length**2 * 1e4))
 
-def _values_at_rest(points: PointLimits, nu: Array) -> Array:
-    """All limits (P, R + C) at u = z = 0."""
-    rest = points.rows[:, :, 3] + np.matmul(points.null, nu[:, :, None])[:, :, 0]
-    cones = points.cone_rows[:, :, 3] - np.linalg.norm(points.cones[..., 3], axis=2)
-    return np.concatenate([rest, cones], axis=1)
+
+def _values_at_rest(points: PointLimits) -> Array:
+    """All limits (R + C, P) at u = z = 0."""
+    none = np.zeros(len(points.theta))
+    return points.values(none, none, _internal_forces(points))
 
 
 def _internal_forces(points: PointLimits, values: Array | None = None) -> Array:
-    """Internal forces (P, k) that leave the most to the limits, at rest or where these have other values.
+    """Internal forces (k, P) that leave the most to the limits, at rest or where these have other values.
 
     For one internal force the largest of the least S_r + n_r nu is where a rising and a falling row meet.
     """
-    P, R, k = points.null.shape
-    nu = np.zeros((P, k))
-    here = points.rows[:, :, 3] if values is None else values[:, :R]
+    k, R, P = points.null.shape
+    nu = np.zeros((k, P))
+    here = points.rows[3] if values is None else values[:R]
     if k == 1:
-        n = points.null[:, :, 0]
-        rising, falling = n[:, :, None], n[:, None, :]
+        n = points.null[0]
+        rising, falling = n[:, None], n[None, :]
         slope = rising - falling
         meets = (rising > 0.0) & (falling < 0.0)
         height = np.where(
-            meets,
-            (here[:, None, :] * rising - here[:, :, None] * falling) / np.where(meets, slope, 1.0),
-            np.inf,
-        ).reshape(P, -1)
-        best = np.argmin(height, axis=1)
+            meets, (here[None, :] * rising - here[:, None] * falling) / np.where(meets, slope, 1.0), np.inf
+        ).reshape(-1, P)
+        best = np.argmin(height, axis=0)
         i, j = np.divmod(best, R)
         at = np.arange(P)
-        meets = np.isfinite(height[at, best])
-        width = np.where(meets, n[at, i] - n[at, j], 1.0)
-        nu[:, 0] = np.where(meets, (here[at, j] - here[at, i]) / width, 0.0)
+        meets = np.isfinite(height[best, at])
+        width = np.where(meets, n[i, at] - n[j, at], 1.0)
+        nu[0] = np.where(meets, (here[j, at] - here[i, at]) / width, 0.0)
     elif k > 1:
         from scipy.optimize import linprog
 
         cost = np.append(np.zeros(k), -1.0)
         for p in range(P):
-            rows = np.any(points.null[p] != 0.0, axis=1)
-            A = np.concatenate([-points.null[p][rows], np.ones((rows.sum(), 1))], axis=1)
-            solution = linprog(cost, A_ub=A, b_ub=here[p][rows], bounds=[(None, None)] * (k + 1))
+            rows = np.any(points.null[:, :, p] != 0.0, axis=0)
+            A = np.concatenate([-points.null[:, rows, p].T, np.ones((rows.sum(), 1))], axis=1)
+            solution = linprog(cost, A_ub=A, b_ub=here[rows, p], bounds=[(None, None)] * (k + 1))
             if solution.success:
-                nu[p] = solution.x[:k]
+                nu[:, p] = solution.x[:k]
     return nu

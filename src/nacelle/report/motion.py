@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rich.text import Text
 
+from nacelle.model.reduced import ROTATIONS
+from nacelle.motion.path_search import OBJECTIVES, OptimisedPath
 from nacelle.motion.time_optimal import TimeOptimal
 from nacelle.report.table import Part, plain_table
 
@@ -49,3 +52,37 @@ def motion_parts(result: TimeOptimal) -> list[Part]:
         else ""
     )
     return [head + gap, table] if result.saturations else [head + gap]
+
+
+def path_data(result: OptimisedPath) -> dict[str, Any]:
+    """The motion along an optimised path, what was minimised, and the corners, SI units."""
+    return {
+        **motion_data(result.motion),
+        "objective": result.objective,
+        "value": result.value,
+        "before": result.before,
+        "points": result.path.points,
+        "blends": result.blends,
+    }
+
+
+def path_parts(result: OptimisedPath) -> list[Part]:
+    """What an optimised path saves, its corners, and the motion along it."""
+    names = result.robot.motion.coordinates
+    table = plain_table("corner", "blend>", *(f"{name} moved by>" for name in names))
+    for k, (blend, shift) in enumerate(zip(result.blends, result.shift, strict=True)):
+        table.add_row(
+            str(k + 1),
+            f"{1e3 * blend:.4g} mm",
+            *(_distance(name, d) for name, d in zip(names, shift, strict=True)),
+        )
+    unit = OBJECTIVES[result.objective]
+    change = 100.0 * (result.value / result.before - 1.0)
+    head = f"{result.objective}: {result.value:.6g} {unit}, {change:+.2g} % to that of the given path"
+    return [head, table, *motion_parts(result.motion)]
+
+
+def _distance(name: str, value: float) -> str:
+    """A displacement along a coordinate with its unit."""
+    unit, scale = ("deg", 180.0 / math.pi) if name in ROTATIONS else ("mm", 1e3)
+    return f"{scale * value:.4g} {unit}"

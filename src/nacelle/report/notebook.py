@@ -53,6 +53,7 @@ _PARTS = {
     "Observation": ("vision", "observation_parts"),
     "Sizing": ("loads", "sizing_parts"),
     "TimeOptimal": ("motion", "motion_parts"),
+    "OptimisedPath": ("motion", "path_parts"),
     "PeakReactions": ("loads", "reaction_parts"),
     "GravityBalance": ("loads", "balance_parts"),
     "ShapedMotion": ("vibrations", "shaped_parts"),

@@ -79,6 +79,11 @@ class RoundedLines(Trajectory):
         """Poses (N, nx) of the corners, start and end among them."""
         return self._points
 
+    @property
+    def blends(self) -> Array:
+        """Distances h (N - 2,) from the corners at which their blends begin and end, m."""
+        return np.array(self._half[1:-1])
+
     def _read_blends(self, lengths: Array, directions: Array, blend: float | Sequence[float] | None) -> Array:
         """Half lengths of the blends at all points (N,), zero at both ends."""
         corners = len(lengths) - 1

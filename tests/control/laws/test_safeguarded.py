@@ -77,6 +77,37 @@ def test_glitches_that_are_not_wild_change_rates_by_what_drives_can(law: Control
     assert np.max(np.abs(np.diff(rates[30:], axis=0))) < 1.001 * np.max(law.gain("halt_slew"))
 
 
+def test_a_glitch_that_is_believed_goes_as_it_came(law: Controller) -> None:
+    """Next to the largest change that is believed: what is left of it is a share of that."""
+    slew, smoothing = law.gain("halt_slew")[0], law.gain("halt_smoothing")[0]
+    for share in (0.55, 0.8, 0.98):
+        q = np.tile(law.coordinates(X), (40, 1))
+        q[20::5, 0] += share * slew / smoothing * T
+        _, rates, _ = run(law, q, 10)
+        assert np.max(np.abs(rates[20:, 0])) < 1.001 * slew
+        assert np.max(np.abs(rates[23::5, 0])) < 0.2 * slew
+
+
+@pytest.mark.parametrize("every", [3, 5])
+def test_a_glitch_of_a_sample_moves_nothing(law: Controller, every: int) -> None:
+    """Readings that are off by less than what is wild: neither rates nor the pose of a stop follow them."""
+    q, fields = moving(law, 60), law.kind.memory(law.robot)
+    true = run(law, q, 30)
+    q[35::every, 0] += 0.02
+    _, rates, reasons = run(law, q, 30)
+    assert reasons[-1] == StopReason.DESIRED_NOT_FINITE
+    assert np.all(rates[30:, 0] * true[1][30:, 0] > 0.0)
+    assert np.all(np.abs(rates[30:, 0]) < 1.001 * np.abs(true[1][30:, 0]))
+    # A change that stays is believed at its second sample.
+    faster = law.coordinates(X) + T * np.cumsum(np.r_[np.zeros(20), np.full(20, 30.0)])[:, None]
+    memory, slew = law.start(X), law.gain("halt_slew")
+    for k, row in enumerate(faster):
+        _, memory = law.step(memory, row, DesiredMotion(X, ZERO, ZERO))
+        rate = fields.split(memory)["halt_rate"]
+        if 20 <= k <= 22:
+            assert np.max(np.abs(rate - (k - 20) * slew)) < 1e-9
+
+
 def test_a_drive_that_moves_is_not_stuck(law: Controller) -> None:
     """A setpoint that leaves the machine behind stops it, and its readings are believed."""
     _, rates, reasons = run(law, moving(law, 60), 25, 3.0)
@@ -88,7 +119,7 @@ def test_a_drive_that_moves_is_not_stuck(law: Controller) -> None:
 def test_a_machine_that_is_too_fast_is_seen(law: Controller) -> None:
     """Readings beyond the described speed are not wild where the rate has grown to there."""
     speed = law.robot.actuators[0].speed
-    rate = np.minimum(3.0 * speed, np.arange(12) * 0.5 * speed)
+    rate = np.minimum(3.0 * speed, np.arange(160) * 0.5 * law.gain("halt_slew")[0])
     q = law.coordinates(X) + np.outer(np.cumsum(rate) * T, [1.0, 0.0])
     memory, fields = law.start(X), law.kind.memory(law.robot)
     rest = DesiredMotion(X, ZERO, ZERO)
@@ -96,5 +127,5 @@ def test_a_machine_that_is_too_fast_is_seen(law: Controller) -> None:
         force, memory = law.step(memory, row, rest)
     parts = fields.split(memory)
     assert parts["stopped"][0] in (StopReason.MEASURED_TOO_FAR, StopReason.MEASURED_TOO_FAST)
-    assert parts["halt_rate"][0] > 0.0
+    assert parts["halt_rate"][0] > 2.9 * speed
     assert force[0] < -0.5 * law.gain("limit")[0]

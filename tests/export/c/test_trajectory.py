@@ -15,7 +15,16 @@ from nacelle.errors import NacelleError
 from nacelle.export.about import Package
 from nacelle.export.c.trajectory import TrajectoryCode
 from nacelle.export.entry import ExportRequest
-from nacelle.trajectory import BSpline, Circle, Fourier, Line, Polyline, Trajectory, sample_trajectory
+from nacelle.trajectory import (
+    BSpline,
+    Circle,
+    Fourier,
+    Line,
+    Polyline,
+    RoundedLines,
+    Trajectory,
+    sample_trajectory,
+)
 from support.cc import COMPILERS, WARNINGS, compile_sources
 from support.controllers import address_of
 from support.library import library_robot
@@ -54,11 +63,20 @@ def swinging(robot: nacelle.Robot) -> Trajectory:
     return Fourier(nacelle.reference_pose(robot), a, b, motion=robot.motion, frequency=0.7)
 
 
+def fastest(robot: nacelle.Robot) -> Trajectory:
+    """A motion whose acceleration jumps at many places, with knots close to its stops."""
+    points = nacelle.reference_pose(robot) + np.zeros((3, 1))
+    points[1:, 0] += 0.05
+    points[2, 1] += 0.04
+    return nacelle.time_optimal(robot, RoundedLines(points, motion=robot.motion)).trajectory
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [
         ("fivebar", jumping),
         ("palida", there_and_back),
+        pytest.param("fivebar", fastest, marks=pytest.mark.slow),
         *(
             pytest.param(name, make, marks=pytest.mark.slow)
             for name in ("fivebar", "palida", "3rps", "quattro")

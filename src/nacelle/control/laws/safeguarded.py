@@ -19,7 +19,8 @@ the damping of no drive does positive work.
 The pose is followed by one of Newton's steps in a sample, x + J^+ (q - q(x)), from the desired pose while the
 controller runs and from itself after a stop. It is kept where a reading is missing or wild, and where the
 step leads to a state that is not admissible, and after a stop for missing readings. The rate of a drive whose
-reading is missing or wild goes on as that of a damped mass: it is braked without being seen.
+reading is missing or wild goes on as that of a damped mass: it is braked without being seen. So does one that
+changes by more than drives make, until the next sample confirms it.
 
 A reading is wild where it is further from the last one than the drive moves by its described speed in a
 sample, times the margin of the measured state. `bridge` takes it for a missing one, which laws predict for
@@ -195,6 +196,7 @@ class Safeguarded(ControlLaw):
                 "halt_pose": mechanism.layout.nx,
                 "halt_unknowns": mechanism.unknown_count,
                 "halt_rate": m,
+                "halt_change": m,
             }
         if self.guards.on_stop == "brake":
             parts["rest"] = 1
@@ -236,6 +238,7 @@ class Safeguarded(ControlLaw):
             "halt_pose": x,
             "halt_unknowns": y,
             "halt_rate": 0.0,
+            "halt_change": 0.0,
             "rest": 0.0,
             "stuck": 0.0,
         }
@@ -248,10 +251,14 @@ class Safeguarded(ControlLaw):
         }
 
     def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
-        """Gains of the law; a stop brakes at w = 2 pi bandwidth, slower where sampling allows no more."""
+        """Gains of the law; a stop brakes at w = 2 zeta 2 pi bandwidth, slower where sampling allows no more.
+
+        These are the damping and the crossover of the law's own rates.
+        """
         period, light = tuning.period, max(1.0, tuning.masses.lightest)
         fastest = _CROSSOVER / (period + tuning.delay)
-        brake, w = (min(2.0 * math.pi * tuning.bandwidth, rate) for rate in (fastest, fastest / light))
+        damping = 4.0 * math.pi * tuning.damping * tuning.bandwidth
+        brake, w = (min(damping, rate) for rate in (fastest, fastest / light))
         smoothing = 1.0 - math.exp(-_FILTER_RATIO * brake * period)
         limits = np.minimum(tuning.limits, UNLIMITED)
         counts = tuning.resolution * smoothing / period
@@ -261,7 +268,7 @@ class Safeguarded(ControlLaw):
             "halt_brake": brake,
             "halt_damping": w * tuning.masses.held,
             "halt_smoothing": smoothing,
-            "halt_slew": _FASTEST * period * light * limits / tuning.masses.held,
+            "halt_slew": np.maximum(_FASTEST * period * light * limits / tuning.masses.held, 2.0 * counts),
             "halt_decay": 1.0 - math.exp(-w * period),
             "rest_rate": np.maximum(rest, _REST_COUNTS * counts),
             "singularity": self.guards.singularity,
@@ -355,13 +362,21 @@ class Safeguarded(ControlLaw):
                     for flag, goal, rate in zip(stuck, desired, going_on, strict=True)
                 ]
             )
+        change = k["halt_smoothing"][0] * (pack(rates) - going_on)
+        possible = limit_forces(change, k["halt_slew"])
+        memory["halt_change"] = pack(
+            [where(sign, value, 0.0) for sign, value in zip(tame, change, strict=True)]
+        )
+        tame = [
+            where(_believe_change(*row), sign, -1.0)
+            for sign, *row in zip(tame, change, z["halt_change"], k["halt_slew"], strict=True)
+        ]
         # The rate of a drive that is not seen goes on, and after a stop dies out as that of a damped mass.
         unseen = where(stopped, 1.0 - k["halt_decay"][0], 1.0)
-        change = limit_forces(k["halt_smoothing"][0] * (pack(rates) - going_on), k["halt_slew"])
         rate = pack(
             [
                 where(sign, last + step, unseen * last)
-                for last, sign, step in zip(going_on, tame, change, strict=True)
+                for last, sign, step in zip(going_on, tame, possible, strict=True)
             ]
         )
         x, y, followed = _follow_pose(robot, z, sample, memory, tame)
@@ -432,6 +447,17 @@ def _compare_readings(
         [where(*row) for row in zip(tame, rates, latest_rates, strict=True)],
         -smallest_sign([-sign for sign in leapt]),
     )
+
+
+def _believe_change(change: Scalar, before: Scalar, slew: Scalar) -> Scalar:
+    """Above zero where a change of a rate is believed, after the one that the sample before asked for.
+
+    One beyond what drives make counts from its second sample in a row: a reading that is off for a sample
+    comes with a change and goes with the opposite one, at most twice as large. That counts if the first did.
+    """
+    returns = minimum(slew - absolute(before), 2.0 * absolute(before) - absolute(change))
+    confirmed = where(change * before, absolute(before) - slew, returns)
+    return where(absolute(change) - slew, confirmed, 1.0)
 
 
 def _following_margins(robot: Robot, z: dict[str, Array], sample: LawSample) -> list[Scalar]:

@@ -26,6 +26,7 @@ from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from nacelle.dynamics.sizing import Sizing
+    from nacelle.elastic.shaping import ShapedMotion
     from nacelle.motion.time_optimal import TimeOptimal
     from nacelle.simulation.simulate import Simulation
 
@@ -305,13 +306,13 @@ def plot_forces(paper: Paper, sizing: Sizing, *keys: str) -> str:
 
 
 @picture
-def plot_fastest(paper: Paper, result: TimeOptimal, *keys: str) -> str:
-    """Draw the phase plane of the fastest motion along a path, and forces over their limits.
+def plot_timing(paper: Paper, result: TimeOptimal | ShapedMotion, *keys: str) -> str:
+    """Draw the phase plane of a motion that was timed along a path, and forces over their limits.
 
     Args:
         paper: what they are drawn on.
         result: the motion.
-        *keys: "phase plane" or "forces"; both if none is given.
+        *keys: "phase plane" or "forces", both if none is given; "frequencies" of a shaped motion.
 
     Raises:
         NacelleError: if there is no such quantity.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nacelle.dynamics.sizing import Sizing
     from nacelle.elastic.linear.frequencies import FrequencyMap, NaturalFrequencies
     from nacelle.elastic.linear.statics import Buckling, StaticDeflection
+    from nacelle.elastic.shaping import ResidualVibration, ShapedMotion
     from nacelle.identification.consistency.consistent import ConsistentParameters
     from nacelle.identification.data.measurement import Measurement
     from nacelle.identification.data.preparation import Samples
@@ -226,16 +227,47 @@ def sizing(result: Sizing) -> list[ResultQuantity]:
 
 def time_optimal(result: TimeOptimal) -> list[ResultQuantity]:
     """The phase plane, and the forces of the actuators over their limits along the motion."""
-    motion, names_of = result.trajectory, [actuator.name for actuator in result.robot.actuators]
+    motion = result.trajectory
     times = np.unique(np.concatenate([motion.knots, np.linspace(0.0, motion.duration, _SAMPLES)]))
     s, speed, _ = motion.progress(times)
+    return _timing_quantities(result, times, s, speed)
+
+
+def shaped_motion(result: ShapedMotion) -> list[ResultQuantity]:
+    """As of the fastest motion, and the natural frequencies along the path."""
+    times = np.linspace(0.0, result.duration, _SAMPLES)
+    s, speed, _ = result.law(times)
+    f = result.frequencies
+    return [
+        *_timing_quantities(result, times, s, speed),
+        make_quantity(
+            "frequencies",
+            _mode_labels(f.shape[1], "Hz"),
+            f,
+            label="natural frequency",
+            x_label="path s (-)",
+            x=result.s,
+        ),
+    ]
+
+
+def _timing_quantities(
+    result: TimeOptimal | ShapedMotion, times: Array, s: Array, speed: Array
+) -> list[ResultQuantity]:
+    """The phase plane of a timing, and the forces of the actuators over their limits."""
+    labels = [(actuator.name, "-") for actuator in result.robot.actuators]
     used = result.force_use(times)
     return [
         make_single_quantity("phase plane", "1/s", speed, label="speed s'", x_label="path s (-)", x=s),
-        make_quantity(
-            "forces", [(name, "-") for name in names_of], used, label="force / limit", x_label=TIME, x=times
-        ),
+        make_quantity("forces", labels, used, label="force / limit", x_label=TIME, x=times),
     ]
+
+
+def residual_vibration(result: ResidualVibration) -> list[ResultQuantity]:
+    """Displacement of the platform from rest after the stop."""
+    labels = names.pose(result.robot.motion, result.robot)
+    over = {"x_label": TIME, "x": result.t}
+    return [make_quantity("displacement", labels, result.displacement, label="displacement", **over)]
 
 
 def gravity_balance(result: GravityBalance) -> list[ResultQuantity]:
