@@ -154,6 +154,41 @@ def in_codac(python, region, boxes):
     return found["count"] / found["seconds"]
 
 
+def compare_tolerances(count):
+    """Bounds of the position's error for 0.1 mm, against a certified machine and machines of a study, mm."""
+    rows = {}
+    for name in ("fivebar", "delta", "palida", "gough-stewart"):
+        robot = nacelle.load(name)
+        numbers = robot.numbers
+        lengths = [
+            name
+            for name, kind in zip(numbers.names("geometry"), numbers.quantities("geometry"), strict=True)
+            if kind == "length"
+        ]
+        start = time.process_time()
+        found = nacelle.calibration.bound_pose_errors(robot, [f"number.{name}=0.1 mm" for name in lengths])
+        seconds = time.process_time() - start
+        study = nacelle.Study(
+            {
+                "robot": name,
+                "limits": False,
+                "variables": {"off": {"numbers": lengths, "uniform": "0.1 mm", "each": True}},
+                "quantities": {"error": "pose error"},
+                "sample": {"method": "monte-carlo", "count": count},
+            }
+        )
+        errors = study.run().variants["error"]
+        rows[name] = {
+            "numbers": len(lengths),
+            "bound": 1e3 * found.lengths[0, 0],
+            "machine": 1e3 * found.attained_lengths[0, 0],
+            "sampled": 1e3 * float(np.nanmax(errors)),
+            "outside": int(np.count_nonzero(errors > found.lengths[0, 0])),
+            "seconds, with compilation": seconds,
+        }
+    return rows
+
+
 def main():
     """Print the rates."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -161,7 +196,11 @@ def main():
     parser.add_argument("--device", action="store_true")
     parser.add_argument("--samples", type=int, default=64)
     parser.add_argument("--codac", metavar="PYTHON")
+    parser.add_argument("--tolerances", action="store_true")
     options = parser.parse_args()
+    if options.tolerances:
+        print(json.dumps(compare_tolerances(options.count), indent=2))
+        return
     robot = nacelle.load("gough-stewart")
     over = dict.fromkeys("xy", (-0.1, 0.1)) | {"z": (0.6, 0.8)}
     over |= dict.fromkeys(("rx", "ry", "rz"), (-0.26, 0.26))

@@ -36,3 +36,12 @@ def test_motion_beyond_reach() -> None:
 def test_wrong_units() -> None:
     assert "unknown unit" in run(*CIRCLE, "--deviation", "1nm", code=1).output
     assert "clearance" in run(*CIRCLE, "--clearance", "-1mm", code=1).output
+
+
+def test_tolerances() -> None:
+    said = run_json("tolerances", "fivebar", "--tolerance", "number.*=0.1 mm", "--at", "x=50mm")
+    assert said["proved"]
+    assert 0.0 < said["attained_lengths"][0] <= said["lengths"][0]
+    assert set(said["shares"]) == {"number.distal", "number.half_base", "number.proximal"}
+    text = run("tolerances", "fivebar", "--tolerance", "number.*=0.1 mm").output
+    assert "the position errs by at most 0.4" in text

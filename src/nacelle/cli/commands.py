@@ -80,6 +80,9 @@ Kinematics
   prove proof
     Prove a whole motion: reachable, within limits, on one branch, away from singularities.
     $ nacelle prove delta --trajectory circle --radius 100mm --clearance 2mm
+  tolerances proof
+    Prove bounds of the pose's error for all machines within tolerances.
+    $ nacelle tolerances delta --tolerance 'number.*=0.1 mm' --tolerance 'zero.*=0.01 deg'
 Forces and vibrations
   dynamics dynamics.dynamics
     Inverse dynamics along a motion: actuator force, speed and power, compared with the limits.

@@ -1,4 +1,4 @@
-"""The command `prove`: a motion proved as a whole."""
+"""Commands of proofs: `prove`, a motion proved as a whole; `tolerances`, bounds of the pose's errors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from nacelle.cli.commands import command, with_options_of
-from nacelle.cli.common import JsonOption, print_json
-from nacelle.cli.inputs import ModeOption, load_robot, read_quantity
+from nacelle.cli.common import JsonOption, RobotArgument, print_json
+from nacelle.cli.inputs import AtOption, ModeOption, load_robot, read_pose, read_quantity
 from nacelle.cli.outputs import FAILED_SAMPLES
 from nacelle.cli.trajectory import MotionOptions, make_trajectory
 
@@ -74,4 +74,44 @@ def prove_command(robot_name: str, run: ProofRun) -> None:
     else:
         typer.echo("\n".join([f"{robot.name}: {path.duration:g} s", *proof.describe()]))
     if not proof.proved:
+        raise typer.Exit(FAILED_SAMPLES)
+
+
+@command("tolerances")
+def tolerances_command(
+    robot_name: RobotArgument,
+    tolerances: Annotated[
+        list[str],
+        typer.Option(
+            "--tolerance",
+            help="Which numbers deviate and how far, such as 'number.*=0.1 mm' or 'zero.*=0.01 deg'; "
+            "nacelle calibrate --list names them. Repeatable.",
+        ),
+    ],
+    at: AtOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Prove bounds of the pose's error for all machines within tolerances."""
+    robot = load_robot(robot_name, mode)
+    from nacelle.calibration.tolerances import bound_pose_errors
+
+    bounds = bound_pose_errors(robot, tolerances, read_pose(robot, at))
+    if as_json:
+        names = [item.name for item in bounds.parameters]
+        print_json(
+            {
+                "robot": robot.name,
+                "x": bounds.x[0],
+                "proved": bool(bounds.proved[0]),
+                "bounds": bounds.bounds[0],
+                "attained": bounds.attained[0],
+                "lengths": bounds.lengths[0],
+                "attained_lengths": bounds.attained_lengths[0],
+                "shares": dict(zip(names, bounds.shares[0].T.tolist(), strict=True)),
+            }
+        )
+    else:
+        typer.echo("\n".join([f"{robot.name}: {len(bounds.parameters)} tolerances", *bounds.describe()]))
+    if not bounds.proved.all():
         raise typer.Exit(FAILED_SAMPLES)
