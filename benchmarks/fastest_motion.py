@@ -29,7 +29,7 @@ from nacelle.trajectory.sampling import sample_trajectory
 ROBOTS = ("delta", "delta4", "quattro", "fivebar")
 HOPS = {"fivebar": "25-200-25"}
 # Intervals of the transcription, and samples whose forces Pinocchio computes.
-INTERVALS, SAMPLES = (500, 1000), 2001
+INTERVALS, SAMPLES = (500, 1000), 2000
 
 
 def hop(robot, name):

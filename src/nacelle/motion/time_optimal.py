@@ -46,7 +46,7 @@ from nacelle.trajectory.base import Trajectory
 # parabolas between them do not help. Ends of intervals are taken a little inside, for paths that bend there.
 _PLACES, _REDUNDANT_PLACES, _INSIDE = 8, 64, 1e-9
 # What a limit keeps in reserve for places between these, and what has to be left of it.
-_RESERVE, _MARGIN = 6e-6, 4e-6
+_RESERVE, _MARGIN = 1.2e-5, 6e-6
 # Violation below which a larger reserve does without a further point.
 _SMALL = 1e-5
 # Gap over the time at which nodes are good enough to be cut, and at which the motion is found.
