@@ -9,13 +9,15 @@ import pytest
 
 import nacelle
 from calibration.campaigns import FRAME, Bench, bench, position_error, zeros_at
+from calibration.linear_delta import linear_delta
 from nacelle.calibration.calibration import Calibration, calibrate
 from nacelle.calibration.devices import Distance, Pairs, Target, Tool, Tracker
 from nacelle.calibration.fit import Campaign, System, fit
-from nacelle.calibration.parameters import choose_parameters, encoders_of, known_parameters
+from nacelle.calibration.parameters import Geometry, choose_parameters, encoders_of, known_parameters
 from nacelle.calibration.poses import blank_campaign, default_parameters, drawn_poses, plan_poses
 from nacelle.calibration.simulated import simulate_campaign
 from nacelle.errors import CalibrationError
+from nacelle.spatial.rotation import log_rotation, rotation_vector
 from nacelle.vision.camera import Camera
 from support.random_robots import random_robot
 
@@ -58,6 +60,17 @@ def test_the_result_is_written_and_read_again(fivebar: Bench, tmp_path) -> None:
     assert "left.proximal-input.predecessor.x" in data.read_text()
 
 
+def test_rods_far_off_are_written_and_read_again(tmp_path) -> None:
+    """They spin about the line through their joints, wherever these are."""
+    robot = linear_delta()
+    chosen = [item for item in known_parameters(robot) if ".ball-" in item.name or ".end-" in item.name]
+    values = np.random.default_rng(1).normal(size=len(chosen)) * [5.0 * item.tolerance for item in chosen]
+    machine = Geometry(robot, tuple(chosen), encoders_of(robot)).machine(values)
+    (tmp_path / "machine.yaml").write_text(machine.to_yaml())
+    again = nacelle.load(tmp_path / "machine.yaml")
+    assert again.hash == machine.hash
+
+
 def test_what_nothing_shows_is_a_rigid_motion(fivebar: Bench) -> None:
     """Of a tracker that stands anywhere: the base may move in its plane with it."""
     result = calibrate(fivebar.campaign, fivebar.parameters, validate=False)
@@ -93,6 +106,21 @@ def test_swapped_drives_are_named(fivebar: Bench) -> None:
     swapped = replace(fivebar.campaign, readings=fivebar.campaign.readings[:, ::-1], guess=None)
     with pytest.raises(CalibrationError, match=r"left\.motor and right\.motor are swapped"):
         calibrate(swapped, fivebar.parameters)
+
+
+@pytest.mark.slow
+def test_a_mark_that_is_turned_on_the_platform_is_found() -> None:
+    made = bench(random_robot("6 UPS", 2), 40)
+    turn = rotation_vector(np.array([0.3, -0.5, 0.8]))
+    seen = made.seen.copy()
+    seen[:, 3:] = [log_rotation(rotation_vector(vector) @ turn) for vector in seen[:, 3:]]
+    with pytest.raises(CalibrationError, match=r"turned by 56\.\d+ deg"):
+        calibrate(made.with_tracker(seen), made.parameters)
+    tool = Tool(rotation_tolerance=1.0)
+    result = calibrate(made.with_tracker(seen, tool=tool), made.parameters, validate=False)
+    assert result.is_sound
+    assert any("turned by 56" in finding.text for finding in result.findings)
+    assert 0.7 < result.noise_ratio < 1.3
 
 
 @pytest.mark.slow

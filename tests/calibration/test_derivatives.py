@@ -24,7 +24,7 @@ from nacelle.calibration.simulated import simulate_campaign
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import log_rotation, rotation_quat
+from nacelle.spatial.rotation import log_rotation, rotation_quat, rotation_vector
 from nacelle.tree.closure import closure_residual
 from nacelle.tree.spanning_tree import tree_kinematics
 from nacelle.vision.camera import Camera
@@ -141,7 +141,8 @@ def test_residuals_of_all_devices_under_load() -> None:
     x = drawn_poses(robot, 4, seed=3)
     six = (1e-3,) * 3 + (1e-2,) * 3
     centre = x[0]
-    tool = Tool(point=np.array([0.01, 0.02, -0.03]), tolerance=1e-3)
+    mark = rotation_vector(np.array([0.4, -0.2, 0.9]))
+    tool = Tool(1, np.array([0.01, 0.02, -0.03]), 1e-3, mark, 0.2)
     camera = Camera.look_at(centre, centre + np.array([0.1, -0.2, -1.5]), size=(2048, 2048), field=0.6)
     devices = (
         Tracker(np.zeros((4, 6)), np.array([1e-5] * 3 + [2e-5] * 3), AXES, tolerance=six, tool=tool),
@@ -163,7 +164,8 @@ def test_residuals_of_all_devices_under_load() -> None:
 def test_residuals_of_a_robot_that_sags() -> None:
     """Every device at a hexapod that sags by centimetres and tenths of a radian, tools off the origin."""
     made = bench(random_robot("6 UPS", 2), 5)
-    tool = Tool(1, np.array([0.1, -0.05, 0.07]), 1e-3)
+    mark = rotation_vector(np.array([0.4, -0.2, 0.9]))
+    tool = Tool(1, np.array([0.1, -0.05, 0.07]), 1e-3, mark, 0.2)
     camera = Camera.look_at(made.x[0, :3], made.x[0, :3] + np.array([0.2, 0.1, 2.0]))
     tracker = replace(made.campaign.devices[0], tolerance=(0.1,) * 6, tool=tool, frame=FRAME)
     labels = np.array([[0.0], [1.0], [0.0], [1.0], [np.nan]])

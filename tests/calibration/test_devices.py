@@ -18,7 +18,7 @@ from nacelle.calibration.lines_of_sight import PointOfBody, View, seen_poses
 from nacelle.calibration.loops import Loops, states_at
 from nacelle.calibration.parameters import Geometry, choose_parameters, encoders_of, known_parameters
 from nacelle.calibration.poses import blank_campaign, default_parameters, drawn_poses, plan_poses
-from nacelle.calibration.simulated import simulate_campaign
+from nacelle.calibration.simulated import simulate_calibrations, simulate_campaign
 from nacelle.errors import CalibrationError, DescriptionError
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -123,6 +123,37 @@ def test_edges_of_rods_in_a_file_calibrate_a_five_bar(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text(bad)
     with pytest.raises(nacelle.NacelleError, match=r"edges.csv:2.*'left.proximl'"):
         read_campaign(tmp_path / "campaign.yaml", robot)
+
+
+@pytest.mark.slow
+def test_edges_are_planned_and_simulated() -> None:
+    """A five-bar by the edges of its rods alone, the camera known to some millimetres: intervals hold."""
+    robot = nacelle.load("fivebar")
+    campaign, _ = read_campaign(
+        {
+            "encoders": {"noise": "1e-6 rad"},
+            "devices": {
+                "cam": {
+                    "kind": "edges",
+                    "noise": 0.05,
+                    "tolerance": {"x": "5 mm", "y": "5 mm", "rz": "0.2 deg"},
+                    "camera": {
+                        **{"position": "0.1 0 1.1 m", "looks at": "0 0.2 0 m"},
+                        **{"size": [2048, 2048], "field": "0.7 rad"},
+                    },
+                }
+            },
+        },
+        robot,
+    )
+    assert len(campaign.devices) == 8
+    plan = plan_poses(campaign, 12)
+    assert plan.deviation < plan.random
+    result = simulate_calibrations(campaign, plan.x, machines=12)
+    assert not result.failed
+    assert np.median(result.after) < 0.2 * np.median(result.before)
+    assert 0.8 < np.median(result.chi) < 1.2
+    assert 0.85 < result.coverage < 0.995
 
 
 @pytest.mark.slow
@@ -297,7 +328,7 @@ def test_poses_are_planned_where_the_device_sees_them() -> None:
     [
         ("{noise: 1 um, range: [2 m, 1 m]}", "from a smaller to a larger"),
         ("{noise: 1 um, facing: z}", "require each other"),
-        ("{kind: edges, noise: 0.1, camera: {}}", "file of their own"),
+        ("{kind: tracker, noise: 1 um, file: edges.csv}", "edges alone are in a file"),
         ("{kind: places, noise: 1 um, line of sight: true}", "no line of sight"),
     ],
 )

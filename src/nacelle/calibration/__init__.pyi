@@ -1,5 +1,9 @@
 from nacelle.calibration.calibration import Calibration as Calibration, calibrate as calibrate
-from nacelle.calibration.camera_edges import Edges as Edges, edge_devices as edge_devices
+from nacelle.calibration.camera_edges import (
+    Edges as Edges,
+    blank_edges as blank_edges,
+    edge_devices as edge_devices,
+)
 from nacelle.calibration.campaign_file import read_campaign as read_campaign
 from nacelle.calibration.devices import (
     Distance as Distance,

@@ -27,7 +27,7 @@ import numpy as np
 from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
 from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit_with_pairs, minimise
-from nacelle.calibration.identifiability import RANK, Identifiability, Information, identifiability
+from nacelle.calibration.identifiability import Identifiability, Information, identifiability
 from nacelle.calibration.parameters import Parameter, known_parameters, number_of
 from nacelle.calibration.poses import (
     default_parameters,
@@ -39,6 +39,7 @@ from nacelle.calibration.poses import (
 )
 from nacelle.distribution import __version__
 from nacelle.errors import CalibrationError, format_count
+from nacelle.files import write_atomically
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
@@ -302,16 +303,9 @@ class Calibration:
         data = target.with_suffix(".calibration.json")
         kept = [source for source in self.robot.sources if not source.startswith(_CALIBRATED)]
         robot = dataclasses.replace(self.robot, sources=(*kept, *self.provenance()))
-        write_texts({target: robot.to_yaml(), data: json.dumps(self.to_dict(), indent=1)})
+        write_atomically(target, robot.to_yaml())
+        write_atomically(data, json.dumps(self.to_dict(), indent=1))
         return target, data
-
-
-def write_texts(texts: dict[Path, str]) -> None:
-    """Write files whole or not at all."""
-    from nacelle.files import write_atomically
-
-    for path, text in texts.items():
-        write_atomically(path, text)
 
 
 def shown_unit(unit: str) -> tuple[float, str]:
@@ -343,7 +337,8 @@ def calibrate(
         default_parameters(campaign.robot, campaign.encoders) if parameters is None else parameters
     )
     located, findings = choose_branches(locate_devices(campaign))
-    findings += check_agreement(located)
+    located, more = check_agreement(located)
+    findings += more
     located = with_loads(located, estimated)
     system, optimum, pairs = fit_with_pairs(System(located, estimated), robust=robust)
     result = _result(system, optimum)
@@ -430,8 +425,8 @@ def without_columns(J: Array, taken: Array) -> Array:
     """Rows J less what columns that are no result can explain of them."""
     if not taken.shape[1]:
         return J
-    U, s, _ = np.linalg.svd(taken, full_matrices=False)
-    U = U[:, s > RANK * s[:1]]
+    U, s, Vt = np.linalg.svd(taken, full_matrices=False)
+    U = U[:, : Information(s, Vt).rank]
     return np.asarray(J - U @ (U.T @ J))
 
 
@@ -489,6 +484,14 @@ def _outcome_findings(system: System, result: Calibration, lost: set[str]) -> li
             Finding(
                 False,
                 f"{format_count(len(poor), 'parameter')} decided by the tolerance more than by data: {few}",
+            )
+        )
+    if not result.identifiability.information.is_clear:
+        findings.append(
+            Finding(
+                False,
+                "what the data show falls off into rounding without a step: which parameters nothing shows "
+                "is in doubt",
             )
         )
     if result.degrees < 1:

@@ -18,9 +18,9 @@ import numpy as np
 from nacelle.calibration.devices import Device, Rows, free_columns, full_values, own_parameters
 from nacelle.calibration.loops import Linearised, velocity_maps
 from nacelle.calibration.parameters import AXES, Parameter
-from nacelle.errors import CalibrationError
-from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.kinematics.solve.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import left_jacobian, rotation_vector
 from nacelle.spatial.scalar import Array
 from nacelle.vision.calibration.bundle import EdgeObservation, EdgePoints, edge_rows
@@ -30,6 +30,8 @@ from nacelle.vision.measurement import EdgeMeasurement
 
 # Rounds to the plane of an edge's points, whose weights follow it.
 _ROUNDS = 4
+# Points along an edge that is planned or simulated, between these parts of its length.
+_POINTS, _ENDS = 12, (0.1, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class Edges(Device):
         camera: with its pose in the base.
         tolerance: standard deviations (6,) of its pose before anything is measured, m and rad, base axes.
         name: its name; edges of one camera share it, and so its parameters.
+        noise: of a point across the edge, px, where edges are planned and simulated.
     """
 
     edges: tuple[EdgeMeasurement | None, ...]
@@ -53,6 +56,7 @@ class Edges(Device):
     camera: Camera
     tolerance: tuple[float, ...] = (0.0,) * 6
     name: str = "camera"
+    noise: float = 0.1
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -65,21 +69,62 @@ class Edges(Device):
         return 2
 
     def with_values(self, values: Array) -> Edges:
-        """Without an image there are no edges."""
-        raise CalibrationError("edges come from images: plan and simulate with Target, points in images")
+        """The edges with other normals (S, 3), NaN where one is not seen."""
+        edges = tuple(
+            replace(edge, normal=normal) if edge is not None and np.isfinite(normal[0]) else None
+            for edge, normal in zip(self.edges, values, strict=True)
+        )
+        return replace(self, edges=edges)
+
+    def blank(self, count: int) -> Edges:
+        """Nothing seen at some samples (`at_bodies` gives what would be)."""
+        return replace(self, edges=(None,) * count, weights=np.zeros((count, 2, 2)))
+
+    def at_bodies(self, bodies: BodyPoses) -> Edges:
+        """What would be seen, of those points along the edge that are in the image, without noise."""
+        axes, ends = self._axes(bodies)
+        normals = tangent_normals(axes[:, 1], axes[:, 0], self.cylinder.radius)[:, self.side]
+        edges: list[EdgeMeasurement | None] = []
+        for (first, last), normal in zip(ends, normals, strict=True):
+            touch = first - self.cylinder.radius * (1.0, -1.0)[self.side] * normal
+            pixels = self.camera.pixels(touch + np.linspace(*_ENDS, _POINTS)[:, None] * (last - first))
+            pixels = pixels[self.camera.contains(pixels)]
+            points = EdgePoints(0, self.side, pixels, self.noise)
+            edges.append(edge_from_points(self.camera, points, normal) if len(pixels) > 1 else None)
+        return replace(self, edges=tuple(edges), weights=_weights(edges, axes))
+
+    def _axes(self, bodies: BodyPoses) -> tuple[Array, Array]:
+        """Direction and place of the axis (S, 2, 3), and its ends (S, 2, 3), camera axes."""
+        R, p = self.camera.pose
+        ends = (np.stack(self.cylinder.ends_in_base(*bodies), axis=1) - p) @ R
+        direction = (ends[:, 1] - ends[:, 0]) / self.cylinder.length
+        return np.stack([direction, ends.mean(axis=1)], axis=1), ends
 
     def subset(self, rows: Array) -> Edges:
         """What was measured at some samples."""
         return replace(self, edges=tuple(self.edges[k] for k in rows), weights=self.weights[rows])
 
     def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Edges:
-        """The normals turned within their planes of rotation so that residuals are noise alone."""
-        raise CalibrationError("edges are simulated by rendering images: `nacelle.vision.measure`")
+        """The edges as they are seen at states, with the noise that their covariance says."""
+        offsets = full_values(self.parameters, values, 6)
+        pose = self.camera.pose
+        camera = replace(self.camera, pose=Pose(rotation_vector(offsets[3:6]) @ pose.R, pose.p + offsets[:3]))
+        axes, _ = replace(self, camera=camera)._axes(BodyPoses(now.values["R"], now.values["p"]))
+        normals = tangent_normals(axes[:, 1], axes[:, 0], self.cylinder.radius)[:, self.side]
+        for k, edge in enumerate(self.edges):
+            if edge is None:
+                normals[k] = np.nan
+                continue
+            squares, directions = np.linalg.eigh(edge.covariance)
+            normals[k] += directions @ (np.sqrt(np.maximum(squares, 0.0)) * rng.normal(size=3))
+        return self.with_values(normals / np.linalg.norm(normals, axis=1, keepdims=True))
 
     @property
     def measured(self) -> Array:
         """The normals (S, 3)."""
-        return np.array([np.full(3, np.nan) if edge is None else edge.normal for edge in self.edges])
+        return np.array([np.full(3, np.nan) if edge is None else edge.normal for edge in self.edges]).reshape(
+            -1, 3
+        )
 
     @property
     def present(self) -> Array:
@@ -130,11 +175,9 @@ def edge_devices(
         tolerance: standard deviations (6,) of its pose, m and rad, base axes.
         name: of the camera.
     """
-    cylinders, result = visible_cylinders(robot), []
+    result = []
     bodies = inverse_kinematics(robot, x, limits=False).bodies
-    for k, cylinder in enumerate(cylinders):
-        A, B = cylinder.ends_in_base(*bodies)
-        axes = np.stack([(B - A) / cylinder.length, 0.5 * (A + B) - camera.pose.p], axis=1) @ camera.pose.R
+    for k, cylinder in enumerate(visible_cylinders(robot)):
         for side in range(2):
             observations = [
                 next((edge for edge in seen if (edge.cylinder, edge.side) == (k, side)), None)
@@ -142,17 +185,43 @@ def edge_devices(
             ]
             if not any(observations):
                 continue
+            device = Edges((), np.zeros((0, 2, 2)), cylinder, side, camera, tuple(tolerance), name)
+            axes, _ = device._axes(bodies)
             expected = tangent_normals(axes[:, 1], axes[:, 0], cylinder.radius)[:, side]
-            edges = tuple(
+            edges = [
                 edge_from_points(camera, edge, normal) if isinstance(edge, EdgePoints) else edge
                 for edge, normal in zip(observations, expected, strict=True)
-            )
-            weights = np.zeros((len(edges), 2, 2))
-            for s, edge in enumerate(edges):
-                if edge is not None:
-                    weights[s] = np.linalg.inv(np.linalg.cholesky(axes[s] @ edge.covariance @ axes[s].T))
-            result.append(Edges(edges, weights, cylinder, side, camera, tuple(tolerance), name))
+            ]
+            result.append(replace(device, edges=tuple(edges), weights=_weights(edges, axes)))
     return tuple(result)
+
+
+def blank_edges(
+    robot: Robot, camera: Camera, noise: float, tolerance: Sequence[float], name: str = "camera"
+) -> tuple[Edges, ...]:
+    """All edges that a camera may see, nothing measured yet: to plan poses and to simulate.
+
+    Args:
+        robot: the robot.
+        camera: with its pose in the base.
+        noise: of a point across its edge, px.
+        tolerance: standard deviations (6,) of the camera's pose, m and rad, base axes.
+        name: of the camera.
+    """
+    return tuple(
+        Edges((), np.zeros((0, 2, 2)), cylinder, side, camera, tuple(tolerance), name, noise)
+        for cylinder in visible_cylinders(robot)
+        for side in range(2)
+    )
+
+
+def _weights(edges: Sequence[EdgeMeasurement | None], axes: Array) -> Array:
+    """Weights (S, 2, 2) that whiten residuals, of axes (S, 2, 3) as `Edges._axes` gives them."""
+    weights = np.zeros((len(edges), 2, 2))
+    for s, edge in enumerate(edges):
+        if edge is not None:
+            weights[s] = np.linalg.inv(np.linalg.cholesky(axes[s] @ edge.covariance @ axes[s].T))
+    return weights
 
 
 def edge_from_points(camera: Camera, edge: EdgePoints, expected: Array) -> EdgeMeasurement:

@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from nacelle.calibration.camera_edges import Edges, edge_devices
+from nacelle.calibration.camera_edges import blank_edges, edge_devices
 from nacelle.calibration.devices import Device, Distance, Pairs, Places, Target, Tool, Tracker
 from nacelle.calibration.fit import Campaign
 from nacelle.calibration.lines_of_sight import UNLIMITED, View
@@ -66,8 +66,10 @@ class ToolSpec(Strict):
     """The point that a device measures."""
 
     point: Lengths3 = (0.0, 0.0, 0.0)
+    orientation: Angles3 = (0.0, 0.0, 0.0)
     body: str = ""
     tolerance: Length = 0.0
+    rotation_tolerance: Angle = Field(0.0, alias="rotation tolerance")
 
 
 class ToleranceSpec(Strict):
@@ -112,8 +114,8 @@ class DeviceSpec(Strict):
                 "a camera has its place and lens in 'camera'",
                 "camera: {position: ..., looks at: ...}",
             )
-        if (self.kind == "edges") != bool(self.file):
-            raise_at("kind", "edges, and nothing else, are in a file of their own", "file: edges.csv")
+        if self.file and self.kind != "edges":
+            raise_at("kind", "edges alone are in a file of their own", "leave the file out")
         if (self.facing is None) != (self.acceptance is None):
             raise_at("facing", "facing and acceptance require each other", "facing: z, acceptance: 60 deg")
         if self.range is not None and not 0.0 <= self.range[0] < self.range[1]:
@@ -240,7 +242,18 @@ def _campaign(robot: Robot, spec: CampaignSpec, tree: Source, table: Table | Non
     filled: list[Device] = []
     for name, item in spec.devices.items():
         if item.kind == "edges":
-            filled += _edges(robot, name, item, tree, folder, readings[:, : len(robot.actuators)])
+            px, camera = _camera(robot, name, item, tree)
+            tolerance = _six(item.tolerance or ToleranceSpec())
+            if table is None:
+                filled += blank_edges(robot, camera, px, tolerance, name)
+                continue
+            if not item.file:
+                raise DescriptionError(
+                    [tree.problem(("devices", name), "edges are in a file of their own", "file: edges.csv")]
+                )
+            x = forward_kinematics(robot, readings[:, : len(robot.actuators)]).x
+            seen = _sightings(robot, read_table(folder / item.file), px, count)
+            filled += edge_devices(robot, x, seen, camera, tolerance, name)
             continue
         values = np.stack([columns.get(f"{name}.{label}", blank) for label in _labels(item)], axis=1)
         if item.kind == "places":
@@ -287,7 +300,11 @@ def _tool(robot: Robot, spec: ToolSpec, tree: Source, path: tuple[str, ...]) -> 
         message = f"{robot.name} has no body {spec.body!r}"
         raise DescriptionError([tree.problem(path, message, did_you_mean(spec.body, names))])
     return Tool(
-        names.index(spec.body) if spec.body else PLATFORM, np.array(spec.point, dtype=float), spec.tolerance
+        names.index(spec.body) if spec.body else PLATFORM,
+        np.array(spec.point, dtype=float),
+        spec.tolerance,
+        rotation_rpy(np.array(spec.orientation)),
+        spec.rotation_tolerance,
     )
 
 
@@ -295,7 +312,7 @@ def _device(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> Device:
     path = ("devices", name)
     tool = _tool(robot, spec.tool, tree, (*path, "tool"))
     t = spec.tolerance or ToleranceSpec()
-    six = (t.x, t.y, t.z, t.rx, t.ry, t.rz)
+    six = _six(t)
     if spec.kind == "camera":
         px, camera = _camera(robot, name, spec, tree)
         return Target(np.zeros((0, 2)), px, camera, six, tool, name, spec.view)
@@ -353,16 +370,16 @@ def _camera(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> tuple[fl
     return px, CameraFile(spec.camera, tree).camera(robot)
 
 
-def _edges(
-    robot: Robot, name: str, spec: DeviceSpec, tree: Source, folder: Path, drives: Array
-) -> tuple[Edges, ...]:
-    """Edges of rods from a table of their points: sample, rod, side, u, v; drives (S, actuators).
+def _six(t: ToleranceSpec) -> tuple[float, ...]:
+    return t.x, t.y, t.z, t.rx, t.ry, t.rz
+
+
+def _sightings(robot: Robot, table: Table, px: float, count: int) -> list[list[EdgePoints]]:
+    """Points of edges of rods at each sample, from a table: sample, rod, side, u, v.
 
     Raises:
         TableError: with what is wrong in the table.
     """
-    px, camera = _camera(robot, name, spec, tree)
-    table = read_table(folder / spec.file)
     columns = Columns(table, dict.fromkeys(("sample", "side", *_PIXELS), ()))
     for k, column in enumerate(table.names):
         if column in ("sample", "side", *_PIXELS):
@@ -377,21 +394,19 @@ def _edges(
         cells = table.row(row).cells
         rod = cells[table.names.index("rod")].text.strip() if "rod" in table.names else ""
         sample, side = (int(values[key][row]) for key in ("sample", "side"))
-        if rod not in cylinders or not 0 <= sample < len(drives) or side not in (0, 1):
+        if rod not in cylinders or not 0 <= sample < count or side not in (0, 1):
             wrong = f"sample {sample}, rod {rod!r}, side {side} is no edge that can be seen"
-            hint = f"rows from 0 to {len(drives) - 1}, side 0 or 1, rods {', '.join(cylinders)}"
+            hint = f"rows from 0 to {count - 1}, side 0 or 1, rods {', '.join(cylinders)}"
             raise TableError(
                 "1 problem in the table of edges:",
                 [Problem(table.file, table.row(row).line, 1, "", wrong, hint)],
             )
         key = sample, cylinders.index(rod), side
         points.setdefault(key, []).append(np.array([values["u"][row], values["v"][row]]))
-    sightings: list[list[EdgePoints]] = [[] for _ in drives]
+    sightings: list[list[EdgePoints]] = [[] for _ in range(count)]
     for (sample, rod_index, side), pixels in points.items():
         sightings[sample].append(EdgePoints(rod_index, side, np.array(pixels), px))
-    t = spec.tolerance or ToleranceSpec()
-    x = forward_kinematics(robot, drives).x
-    return edge_devices(robot, x, sightings, camera, (t.x, t.y, t.z, t.rx, t.ry, t.rz), name)
+    return sightings
 
 
 def _columns(robot: Robot, table: Table, encoders: Sequence[Encoder], spec: CampaignSpec) -> dict[str, Array]:

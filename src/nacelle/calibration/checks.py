@@ -10,9 +10,9 @@ and what is left then, with the spread of the positions, tells units and columns
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -197,38 +197,48 @@ def _locate(campaign: Campaign, device: Tracker) -> Tracker:
 
 
 def nearest_rotation(rotations: Array) -> Array:
-    """The rotation (3, 3) nearest to all of (S, 3, 3): U V^T of their sum, outliers left out."""
-    keep = np.ones(len(rotations), dtype=bool)
-    for _ in range(4):
-        U, _, Vt = np.linalg.svd(rotations[keep].sum(axis=0))
-        R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
-        left = np.linalg.norm(rotations - R, axis=(1, 2))
-        again = left <= 4.0 * np.median(left) + 1e-12
-        if np.array_equal(again, keep):
-            break
-        keep = again
-    return np.asarray(R)
+    """The rotation (3, 3) nearest to all of (S, 3, 3), outliers left out."""
+
+    def left_by(keep: Array) -> tuple[Array, Array]:
+        R = _closest_rotation(rotations[keep].sum(axis=0))
+        return R, np.linalg.norm(rotations - R, axis=(1, 2))
+
+    return np.asarray(_without_outliers(left_by, len(rotations))[0])
 
 
 def best_frame(points: Array, measured: Array) -> tuple[Pose, float]:
     """The frame (R, t) in which points (S, 3) are best as measured (S, 3), and the median of what is left."""
-    keep = np.ones(len(points), dtype=bool)
-    for _ in range(4):
+
+    def left_by(keep: Array) -> tuple[Pose, Array]:
         p, m = points[keep].mean(axis=0), measured[keep].mean(axis=0)
-        U, _, Vt = np.linalg.svd((points[keep] - p).T @ (measured[keep] - m))
-        sign = np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))])
-        R = U @ sign @ Vt
+        R = _closest_rotation((points[keep] - p).T @ (measured[keep] - m))
         t = p - R @ m
-        left = np.linalg.norm((points - t) @ R - measured, axis=1)
+        return Pose(R, t), np.linalg.norm((points - t) @ R - measured, axis=1)
+
+    frame, left = _without_outliers(left_by, len(points))
+    return frame, float(np.median(left))
+
+
+def _closest_rotation(matrix: Array) -> Array:
+    """R = U diag(1, 1, +-1) V^T of a matrix U S V^T (3, 3)."""
+    U, _, Vt = np.linalg.svd(matrix)
+    return np.asarray(U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt)
+
+
+def _without_outliers(left_by: Callable[[Array], tuple[Any, Array]], count: int) -> tuple[Any, Array]:
+    """A fit and what it leaves of all samples (S,), without those that it leaves far off the others."""
+    keep = np.ones(count, dtype=bool)
+    for _ in range(4):
+        fit, left = left_by(keep)
         again = left <= 4.0 * np.median(left) + 1e-12
         if np.array_equal(again, keep):
             break
         keep = again
-    return Pose(R, t), float(np.median(left))
+    return fit, left
 
 
-def check_agreement(campaign: Campaign) -> list[Finding]:
-    """Compare a campaign with the description: drives, spread, units, columns.
+def check_agreement(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
+    """Compare a campaign with the description: drives, spread, units, columns; marks as they are turned.
 
     Raises:
         CalibrationError: if units or columns cannot be right.
@@ -242,18 +252,20 @@ def check_agreement(campaign: Campaign) -> list[Finding]:
         findings.append(
             Finding(True, f"{', '.join(still)} never moved: nothing is known of what moves with it")
         )
-    for device in campaign.devices:
+    devices = list(campaign.devices)
+    for k, device in enumerate(devices):
         if isinstance(device, Tracker) and {"x", "y", "z"} <= {*device.coordinates}:
-            findings += _check_tracker(campaign, device)
-    return findings
+            devices[k], more = _check_tracker(campaign, device)
+            findings += more
+    return replace(campaign, devices=tuple(devices)), findings
 
 
-def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
+def _check_tracker(campaign: Campaign, device: Tracker) -> tuple[Tracker, list[Finding]]:
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
     measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
     good = np.all(np.isfinite(measured), axis=1)
     if np.sum(good) < FEWEST:
-        return []
+        return device, []
     findings = []
     spreads = [
         np.linalg.svd(values - np.median(values, axis=0), compute_uv=False)
@@ -269,6 +281,19 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     message = f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves"
     if unit:
         raise CalibrationError(f"{message}: they are {unit}, write the unit")
+    # A point about which the platform only turns wanders by noise.
+    scatter = (
+        1.0 if moves else robust[1] / float(np.min(np.broadcast_to(device.noise, len(device.coordinates))))
+    )
+    unit = next((name for factor, name in _UNITS.items() if 0.3 < scatter / factor < 3.0), "")
+    if unit:
+        findings.append(
+            Finding(
+                True,
+                f"the robot does not move what {device.name} sees, but it wanders by {scatter:.3g} times its "
+                f"noise: are positions {unit}?",
+            )
+        )
     flat = spreads[0][2] < _FLAT * spreads[0][0]
     if flat and moves and plane_normal(campaign.robot) is None:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))
@@ -290,8 +315,12 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> list[Finding]:
     if "rx" in device.coordinates:
         # A platform that only turns tells nothing of how the device stands.
         spans = moves and spreads[0][1] > _FLAT * spreads[0][0]
-        _check_rotations(campaign, device, located.R if spans else device.frame.R)
-    return findings
+        angle, mark = _check_rotations(campaign, device, located.R if spans else device.frame.R, spans)
+        if angle:
+            text = f"the mark of {device.name} is turned by {angle:.4g} deg on the platform"
+            findings.append(Finding(False, text))
+            device = replace(device, tool=device.tool._replace(R=mark))
+    return device, findings
 
 
 def plane_normal(robot: Robot) -> Array | None:
@@ -370,22 +399,29 @@ def _other_readings(campaign: Campaign) -> Iterator[tuple[str, Array]]:
     yield "all drives are reversed", with_signs(np.full(count, -1.0))
 
 
-def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
-    """Refuse rotations that are not those of the platform in the device's frame (3, 3).
+def _check_rotations(
+    campaign: Campaign, device: Tracker, frame: Array, is_placed: bool
+) -> tuple[float, Array]:
+    """By how much (deg) a mark is turned on the platform, and how (3, 3); 0 where it is as it is described.
+
+    Args:
+        campaign: with the readings of the drives.
+        device: which gives rotations.
+        frame: of the device (3, 3).
+        is_placed: whether positions give it.
 
     Raises:
         CalibrationError: with the reading that fits much better, or with how far they are off.
     """
-    body = device.tool.body
-    R = _nominal_bodies(campaign)["R"][:, body]
+    R = _nominal_bodies(campaign)["R"][:, device.tool.body] @ device.tool.R
     vectors = device.values[:, [device.coordinates.index(axis) for axis in AXES[3:]]]
     good = np.all(np.isfinite(vectors), axis=1)
     if np.sum(good) < FEWEST:
-        return
+        return 0.0, device.tool.R
     expected = frame.T @ R[good]
 
     def off(seen: Array, with_mark: bool = False) -> tuple[float, Array]:
-        """Median angle, rad, by which rotations differ, with the best turn of the mark is found, too."""
+        """Median angle, rad, by which rotations differ, with the best turn of the mark, too."""
         rotations = np.stack([rotation_vector(vector) for vector in seen])
         mark = np.eye(3) if not with_mark else nearest_rotation(np.swapaxes(rotations, 1, 2) @ expected)
         angles = np.linalg.norm(
@@ -396,7 +432,7 @@ def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
     seen = vectors[good]
     as_given, _ = off(seen)
     if as_given < _TURNED:
-        return
+        return 0.0, device.tool.R
     trials = [(off(-seen)[0], "they are those of the device's frame in the platform: reverse their signs")]
     trials += [(off(seen * np.pi / 180.0)[0], "they are degrees, write the unit")]
     trials += [(off(seen * 180.0 / np.pi)[0], "they are radians, write the unit")]
@@ -404,9 +440,12 @@ def _check_rotations(campaign: Campaign, device: Tracker, frame: Array) -> None:
         trials.append((off(seen[:, order])[0], f"read as {', '.join(['rx', 'ry', 'rz'][k] for k in order)}"))
     left, text = min(trials)
     if left > _BETTER * as_given:
-        left, mark = off(seen, with_mark=True)
-        angle = np.degrees(np.linalg.norm(quat_log(quat_from_matrices(mark[None]))[0]))
-        text = f"the mark is turned by {angle:.4g} deg on the platform: give the platform's"
+        left, rotation = off(seen, with_mark=True)
+        angle = float(np.degrees(np.linalg.norm(quat_log(quat_from_matrices(rotation[None]))[0])))
+        if left < _BETTER * as_given and is_placed and device.tool.rotation_tolerance:
+            return angle, device.tool.R @ rotation.T
+        text = f"the mark is turned by {angle:.4g} deg on the platform: give the platform's, the tool's "
+        text += "orientation, or its rotation tolerance to have it found"
     hint = f"; {text}: {np.degrees(left):.3g} deg" if left < _BETTER * as_given else ""
     raise CalibrationError(
         f"rotations of {device.name} are {np.degrees(as_given):.4g} deg off the description (median); "

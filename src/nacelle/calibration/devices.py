@@ -4,7 +4,8 @@ Each device gives residuals r = predicted - measured at every sample, over the s
 not measured. With V the spatial twist of the body that carries the tool point p = p_b + R_b t, and the
 device's frame (R_d, p_d) in the base, R_d <- exp(d) R_d,
 
-    Tracker   R_d^T (p - p_d), log(R_pred R_meas^T)             position, orientation, axes of the device
+    Tracker   R_d^T (p - p_d), log(R_pred R_meas^T)             position, orientation, axes of the device;
+                                                                R_pred = R_d^T R_b R_t of a mark turned by R_t
     Distance  |p - a| + offset                                  a a point of the base: a ball bar, a wire
     Target    pixels of the tool point, seen by a camera whose frame is (R_d, p_d)
     Places    p - P_k                                           a place P_k that nobody knows, visited again
@@ -19,12 +20,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.calibration.lines_of_sight import UNLIMITED, PointOfBody, View, seen_poses
-from nacelle.calibration.loops import Linearised, Response, skews, velocity_maps
+from nacelle.calibration.loops import Linearised, Response, velocity_maps
 from nacelle.calibration.parameters import AXES, Parameter
 from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.kinematics.solve.inverse import BodyPoses
@@ -40,17 +41,23 @@ from nacelle.spatial.rotation import (
     quat_log,
     quat_multiply,
     rotation_vector,
+    skews,
 )
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 
 
 class Tool(NamedTuple):
-    """The point that is measured: on a body, at `point` (3,), m, of its frame, known to a tolerance (m)."""
+    """What is measured on a body: a point of its frame (3,), m, and a mark turned by R against it (3, 3).
+
+    Both are known to tolerances, m and rad.
+    """
 
     body: int = PLATFORM
     point: Array = np.zeros(3)
     tolerance: float = 0.0
+    R: Array = np.eye(3)
+    rotation_tolerance: float = 0.0
 
 
 class Rows(NamedTuple):
@@ -120,13 +127,19 @@ class Device(ABC):
 def own_parameters(name: str, labels: Sequence[str], tolerances: Sequence[float]) -> tuple[Parameter, ...]:
     """Those whose tolerance is not zero."""
     return tuple(
-        Parameter(f"{name}.{label}", "device", "rad" if label.startswith("r") else "m", tolerance, (k,))
+        Parameter(
+            f"{name}.{label}",
+            "device",
+            "rad" if label.rpartition(".")[2].startswith("r") else "m",
+            tolerance,
+            (k,),
+        )
         for k, (label, tolerance) in enumerate(zip(labels, tolerances, strict=True))
         if tolerance > 0.0
     )
 
 
-_TOOL = ("tool.x", "tool.y", "tool.z")
+_TOOL, _MARK = ("tool.x", "tool.y", "tool.z"), ("tool.rx", "tool.ry", "tool.rz")
 
 
 def full_values(parameters: Sequence[Parameter], values: Array, count: int) -> Array:
@@ -180,6 +193,7 @@ class _Measured(Device):
     """Devices whose measurements are numbers."""
 
     values: Array
+    noise: Any
 
     @property
     def measured(self) -> Array:
@@ -198,6 +212,12 @@ class _Measured(Device):
     def with_values(self, values: Array) -> Device:
         """The device with other measurements (S, k)."""
         return replace(self, values=values)  # type: ignore[type-var]  # all of them are dataclasses
+
+    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Device:
+        """The device with what it would measure at states, noise added."""
+        blank = np.where(np.isnan(self.values), np.nan, 0.0)
+        residual = self.with_values(blank).rows(now, sag, values).residual
+        return self.with_values(blank + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,9 +256,9 @@ class Tracker(_Measured):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The frame and the tool point, as far as they are unknown."""
-        tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3)
-        return own_parameters(self.name, (*AXES, *_TOOL), tolerances)
+        """The frame, the tool point and the mark's rotation, as far as they are unknown."""
+        tolerances = (*self.tolerance, *(self.tool.tolerance,) * 3, *(self.tool.rotation_tolerance,) * 3)
+        return own_parameters(self.name, (*AXES, *_TOOL, *_MARK), tolerances)
 
     def sees(self, robot: Robot, bodies: BodyPoses) -> Array:
         """Which poses of the bodies (S,) it would see.
@@ -269,27 +289,29 @@ class Tracker(_Measured):
 
     def rows(self, now: Linearised, sag: Array, values: Array) -> Rows:
         """Residuals of the coordinates, over the noise."""
-        offsets = full_values(self.parameters, values, 9)
+        offsets = full_values(self.parameters, values, 12)
         R_d, p_d = self.frame_at(offsets)
         tilt_vector = left_jacobian(offsets[3:6])
-        seen = tool_points(now, self.tool, offsets[6:], sag)
+        seen = tool_points(now, self.tool, offsets[6:9], sag)
         count, off = len(seen.p), seen.p - p_d
-        residual, by_device = np.zeros((count, 6)), np.zeros((count, 6, 9))
+        residual, by_device = np.zeros((count, 6)), np.zeros((count, 6, 12))
         measured = np.full((count, 6), np.nan)
         measured[:, [AXES.index(name) for name in self.coordinates]] = self.values
         residual[:, :3] = off @ R_d - measured[:, :3]
         # d (R_d^T (p - p_d)) by exp(w) R_d is R_d^T ((p - p_d) x w).
         by_device[:, :3, :3] = -R_d.T
         by_device[:, :3, 3:6] = R_d.T @ skews(off) @ tilt_vector
-        by_device[:, :3, 6:] = R_d.T @ seen.R
+        by_device[:, :3, 6:9] = R_d.T @ seen.R
         maps = np.broadcast_to(R_d.T, (count, 3, 3))
         parts = [seen.response.transform(maps)]
         if "rx" in self.coordinates:
-            tilt = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), quat_from_matrices(seen.R))
+            mark = seen.R @ rotation_vector(offsets[9:]) @ self.tool.R
+            tilt = quat_multiply(quat_conjugate(quat_from_rotation(R_d)), quat_from_matrices(mark))
             residual[:, 3:] = quat_log(
                 quat_multiply(tilt, quat_conjugate(quat_exp(np.nan_to_num(measured[:, 3:]))))
             )
             by_device[:, 3:, 3:6] = -R_d.T @ tilt_vector
+            by_device[:, 3:, 9:] = R_d.T @ seen.R @ left_jacobian(offsets[9:])
             # Where residuals are small their rate is the angular velocity; exactly, J^-1 of them.
             inverse = inverse_left_jacobians(residual[:, 3:])
             by_device[:, 3:] = inverse @ by_device[:, 3:]
@@ -303,12 +325,6 @@ class Tracker(_Measured):
             Response(weight * by_motion[:, keep], weight * by_parameters[:, keep]),
             free_columns(self.parameters, weight * by_device[:, keep]),
         )
-
-    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Tracker:
-        """The device with what it would measure at states, noise added."""
-        blank = np.where(np.isnan(self.values), np.nan, 0.0)
-        residual = replace(self, values=blank).rows(now, sag, values).residual
-        return replace(self, values=blank + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 def inverse_left_jacobians(r: Array) -> Array:
@@ -366,11 +382,6 @@ class Distance(_Measured):
         residual = (length + offsets[3] - self.values) / self.noise
         return Rows(residual, moves.transform(e), free_columns(self.parameters, by_device))
 
-    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Distance:
-        """The device with what it would measure at states, noise added."""
-        residual = self.rows(now, sag, values).residual
-        return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
-
 
 @dataclass(frozen=True, eq=False)
 class Target(_Measured):
@@ -421,11 +432,6 @@ class Target(_Measured):
             [-bent, bent @ skews(p - p_d) @ left_jacobian(offsets[3:6]), bent @ R_b], axis=2
         )
         return Rows(residual, moves.transform(bent), free_columns(self.parameters, by_device))
-
-    def simulate(self, now: Linearised, sag: Array, values: Array, rng: np.random.Generator) -> Target:
-        """The device with what it would measure at states, noise added."""
-        residual = self.rows(now, sag, values).residual
-        return replace(self, values=self.values + self.noise * (residual + rng.normal(size=residual.shape)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,10 @@ A model gives what each drive reads for a position p of the platform, with a zer
                                      out in the shoulder's direction and h + a_i sin phi_i high
     genhexkins                       |b_i - (p + R a_i)| + e_i
 
-with arms alike and legs 120 degrees apart for LinuxCNC. Its numbers minimise the error of the platform's
-position at poses of the workspace, J (model - machine), J the Jacobian of the drives, by least squares from
-the robot's own anchors; what is left is the model's fault. The numbers of a parametric model (`numbers`) are
+with arms alike and legs 120 degrees apart for LinuxCNC. Its numbers minimise the error of the platform at
+poses of the workspace, J (model - machine), J the Jacobian of the drives, by least squares from the robot's
+own anchors: that of the position, and of the orientation, as far as points of the platform feel it. What is
+left is the model's fault. The numbers of a parametric model (`numbers`) are
 those of the description: they are fitted as a calibration fits them, to a machine measured without noise.
 """
 
@@ -30,11 +31,12 @@ from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation import quat_from_matrices, quat_log
+from nacelle.spatial.rotation import quat_conjugate, quat_from_matrices, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 
-# Poses of the workspace; a model that leaves more of the robot's size is none of this robot.
-_POSES, _UNFIT = 300, 0.02
+# Poses of the workspace; a model that leaves more of the robot's size is none of this robot; how far from the
+# middle points of the platform are, over it.
+_POSES, _UNFIT, _ARM = 300, 0.02, 0.1
 # Directions of axes that are vertical or horizontal within this.
 _UPRIGHT = 0.02
 
@@ -47,11 +49,13 @@ class FirmwareSettings:
         text: as its configuration has them.
         error: of the platform's position that remains because the model has no more numbers: rms, m.
         largest: the largest, m.
+        rotation: of its orientation: rms, rad.
     """
 
     text: str
     error: float
     largest: float
+    rotation: float
 
 
 class _Model(NamedTuple):
@@ -92,26 +96,35 @@ def _fit(robot: Robot, model: _Model) -> FirmwareSettings:
     x = drawn_poses(robot, _POSES, seed=5)
     inverse = inverse_kinematics(robot, x, limits=False)
     R, p = (part[:, PLATFORM] for part in inverse.bodies)
-    J = jacobian(robot, x).direct[:, : min(3, robot.motion.n)]
+    J = jacobian(robot, x).direct
     readings = inverse.q - _encoder_zeros(robot)
 
     def error(numbers: Array) -> Array:
         return np.asarray((J @ (model.readings(numbers, R, p) - readings)[:, :, None])[:, :, 0])
 
+    weigh = np.array([1.0] * 3 + [_ARM * robot.size] * 3)[: robot.motion.n]
     scale = np.maximum(np.abs(model.start), 0.05 * robot.size)
-    best = least_squares(lambda n: error(n).ravel(), model.start, x_scale=scale, method="trf", max_nfev=200)
-    lengths = np.linalg.norm(error(best.x), axis=1)
-    rms = float(np.sqrt(np.mean(lengths**2)))
-    if not rms < _UNFIT * robot.size:
+    best = least_squares(
+        lambda n: (weigh * error(n)).ravel(), model.start, x_scale=scale, method="trf", max_nfev=200
+    )
+    off = error(best.x)
+    settings = _settings(model.lines(best.x), off[:, :3], off[:, 3:])
+    if not settings.error < _UNFIT * robot.size:
         raise CalibrationError(
-            f"{robot.name} is no robot of {model.name}: {rms * 1e3:.3g} mm of its position would remain"
+            f"{robot.name} is no robot of {model.name}: it would be {settings.error * 1e3:.3g} mm off"
         )
-    return _settings(model.lines(best.x), rms, float(np.max(lengths)))
+    return settings
 
 
-def _settings(lines: Sequence[str], rms: float, largest: float) -> FirmwareSettings:
+def _settings(lines: Sequence[str], off: Array, angles: Array) -> FirmwareSettings:
+    """Settings with the errors (S, k) of position, m, and orientation, rad, that remain."""
+    lengths = np.linalg.norm(off, axis=1)
+    rms, rotation = (float(np.sqrt(np.mean(np.sum(part**2, axis=1)))) for part in (off, angles))
+    largest = float(np.max(lengths))
     head = f"# error of the position that remains: {rms * 1e3:.4g} mm rms, {largest * 1e3:.4g} mm at most"
-    return FirmwareSettings("\n".join([head, *lines]) + "\n", rms, largest)
+    if angles.shape[1]:
+        head += f"; of the orientation {np.degrees(rotation):.4g} deg rms"
+    return FirmwareSettings("\n".join([head, *lines]) + "\n", rms, largest, rotation)
 
 
 def _encoder_zeros(robot: Robot) -> Array:
@@ -232,9 +245,9 @@ def _arms(p: Array, radius: float, height: float, angles: Array, uppers: Array, 
 
 
 def _signs_and_zeros(
-    robot: Robot, start: Sequence[float], model: Callable[[Array, Array, Array], Array]
+    robot: Robot, start: Sequence[float] | Array, model: Callable[[Array, Array, Array], Array]
 ) -> Array:
-    """Signs of the drives, and the zeros that fit the numbers to start from (2, 3)."""
+    """Signs of the drives, and the zeros that fit the numbers to start from (2, drives)."""
     x = drawn_poses(robot, _POSES, seed=5)
     inverse = inverse_kinematics(robot, x, limits=False)
     R, p = (part[:, PLATFORM] for part in inverse.bodies)
@@ -244,20 +257,21 @@ def _signs_and_zeros(
     return np.stack([signs, np.mean(signs * readings - heights, axis=0)])
 
 
-def _delta_model(
+def _signed_model(
     robot: Robot,
     name: str,
-    start: Sequence[float],
+    start: Sequence[float] | Array,
     model: Callable[[Array, Array, Array], Array],
     lines: Callable[[Array, Array, Array], Sequence[str]],
 ) -> _Model:
     """A model with signs and zeros of the drives behind its numbers; lines of numbers, signs and zeros."""
     signs, zeros = _signs_and_zeros(robot, start, model)
+    count = len(signs)
 
     def readings(numbers: Array, R: Array, p: Array) -> Array:
-        return np.asarray(signs * (model(numbers[:-3], R, p) + numbers[-3:]))
+        return np.asarray(signs * (model(numbers[:-count], R, p) + numbers[-count:]))
 
-    return _Model(name, np.array([*start, *zeros]), readings, lambda n: lines(n[:-3], signs, n[-3:]))
+    return _Model(name, np.array([*start, *zeros]), readings, lambda n: lines(n[:-count], signs, n[-count:]))
 
 
 def _klipper(robot: Robot) -> _Model:
@@ -290,7 +304,7 @@ def _klipper(robot: Robot) -> _Model:
 
     if delta.is_rotary:
         start = [delta.radius, delta.height, *delta.angles, *[delta.upper] * 3, *arms]
-        return _delta_model(
+        return _signed_model(
             robot,
             "Klipper's rotary_delta",
             start,
@@ -300,7 +314,7 @@ def _klipper(robot: Robot) -> _Model:
                 *steppers(n[2:5], {"upper_arm_length": n[5:8], "lower_arm_length": n[8:11]}, signs, zeros),
             ],
         )
-    return _delta_model(
+    return _signed_model(
         robot,
         "Klipper's delta",
         [delta.radius, *delta.angles, *arms],
@@ -314,6 +328,11 @@ def _klipper(robot: Robot) -> _Model:
 
 def _sign(sign: float) -> str:
     return "" if sign > 0.0 else "minus "
+
+
+def _joint_line(number: int, drive: str, sign: float, zero: float, unit: str) -> str:
+    """What a joint of LinuxCNC is: the reading of a drive, or minus that, less its zero."""
+    return f"# JOINT_{number} is {_sign(sign)}{drive} {0.0 - round(zero, 6):+.6f} {unit}"
 
 
 def _linuxcnc(robot: Robot) -> _Model:
@@ -342,14 +361,13 @@ def _linuxcnc(robot: Robot) -> _Model:
             f"# coordinates of the module are those of the robot, rotated by {rotation:.6f} deg about z"
             + (f", less {height * 1e3:.6f} mm in z" if delta.is_rotary else ""),
             *(
-                f"# JOINT_{number} is {_sign(down * signs[k])}{robot.actuators[k].name} "
-                f"{0.0 - round(down * zeros[k] * factor, 6):+.6f} {unit}"
+                _joint_line(number, robot.actuators[k].name, down * signs[k], down * zeros[k] * factor, unit)
                 for number, k in enumerate(order)
             ),
         ]
 
     if delta.is_rotary:
-        return _delta_model(
+        return _signed_model(
             robot,
             "rotarydeltakins",
             [delta.radius, delta.height, delta.upper, delta.lower, first],
@@ -367,7 +385,7 @@ def _linuxcnc(robot: Robot) -> _Model:
                 n[1],
             ),
         )
-    return _delta_model(
+    return _signed_model(
         robot,
         "lineardeltakins",
         [delta.radius, delta.lower, first],
@@ -380,31 +398,25 @@ def _linuxcnc(robot: Robot) -> _Model:
 
 
 def _genhexkins(robot: Robot) -> _Model:
-    ends = _ends(robot)
-    start = np.concatenate([[*b, *a] for b, a in ends] + [np.zeros(6)])
-    x = drawn_poses(robot, _POSES, seed=5)
-    inverse = inverse_kinematics(robot, x, limits=False)
+    start = np.concatenate([[*base, *platform] for base, platform in _ends(robot)])
 
-    def model(numbers: Array, R: Array, p: Array) -> Array:
-        b, a = numbers[:36].reshape(6, 2, 3)[:, 0], numbers[:36].reshape(6, 2, 3)[:, 1]
-        there = p[:, None] + np.einsum("sij,kj->ski", R, a)
-        return np.asarray(np.linalg.norm(there - b, axis=2) + numbers[36:])
+    def lengths(numbers: Array, R: Array, p: Array) -> Array:
+        base, platform = np.moveaxis(numbers.reshape(6, 2, 3), 1, 0)
+        there = p[:, None] + np.einsum("sij,kj->ski", R, platform)
+        return np.asarray(np.linalg.norm(there - base, axis=2))
 
-    def lines(numbers: Array) -> list[str]:
+    def lines(numbers: Array, signs: Array, zeros: Array) -> list[str]:
         result = []
         for k, actuator in enumerate(robot.actuators):
-            for label, point in zip(("base", "platform"), numbers[:36].reshape(6, 2, 3)[k], strict=True):
+            for label, point in zip(("base", "platform"), numbers.reshape(6, 2, 3)[k], strict=True):
                 result += [
                     f"setp genhexkins.{label}.{k}.{axis} {value * 1e3:.6f}"
                     for axis, value in zip("xyz", point, strict=True)
                 ]
-            zero = 0.0 - round(numbers[36 + k] * 1e3, 6)
-            result.append(f"# JOINT_{k} ({actuator.name}): length = reading {zero:+.6f} mm")
+            result.append(_joint_line(k, actuator.name, signs[k], zeros[k] * 1e3, "mm"))
         return result
 
-    R, p = (part[:, PLATFORM] for part in inverse.bodies)
-    start[36:] = np.mean(inverse.q - _encoder_zeros(robot) - model(start, R, p), axis=0)
-    return _Model("genhexkins", start, model, lines)
+    return _signed_model(robot, "genhexkins", start, lengths, lines)
 
 
 # ---- numbers of the description
@@ -438,7 +450,13 @@ def _description_numbers(nominal: Robot, machine: Robot) -> FirmwareSettings:
     q, _ = system.geometry.coordinates(readings, values)
     held = [item.axis for item in encoders]
     states, reached = system.loops.hold(system.geometry.vector(values), held, q, optimum.point.states)
-    off = np.linalg.norm(states.platform[:, :3] - seen.p[good, PLATFORM], axis=1)[reached]
+    off = (states.platform[:, :3] - seen.p[good, PLATFORM])[reached]
+    angles = np.zeros((len(off), 0))
+    if nominal.platform_nv == 6:
+        quats = quat_multiply(
+            states.platform[:, 3:], quat_conjugate(quat_from_matrices(seen.R[good, PLATFORM]))
+        )
+        angles = quat_log(quats[reached])
     believed = system.geometry.machine(values)
     names, vector = nominal.numbers.names("geometry"), nominal.numbers.vector("geometry")
     for item, value in zip(free, values, strict=True):
@@ -449,4 +467,4 @@ def _description_numbers(nominal: Robot, machine: Robot) -> FirmwareSettings:
     lines += [f"# zero of {actuator.name}: {actuator.encoder_zero:.9g}" for actuator in believed.actuators]
     entries = ", ".join(f"{value:.17g}" for value in vector.tolist())
     lines.append(f"static const double geometry[{len(vector)}] = {{{entries}}};")
-    return _settings(lines, float(np.sqrt(np.mean(off**2))), float(np.max(off)))
+    return _settings(lines, off, angles)

@@ -1,7 +1,8 @@
 """What data show of parameters and what they do not: combinations, by name.
 
 With s and V^T the singular values and right singular vectors of the whitened rows, scaled by the tolerances,
-the vectors of s = 0 span N, the changes that nothing shows. Reduced to echelon form, with a pivot each,
+the vectors of s = 0 span N, the changes that nothing shows: s is zero below its largest drop between what is
+surely information and what is surely rounding. Reduced to echelon form, with a pivot each,
 
     n_i = e_p(i) + sum_j c_ij e_j,      f_j = z_j - sum_i c_ij z_p(i)
 
@@ -27,8 +28,10 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array
 
-# Singular values below this part of the largest are no information.
-RANK = 1e-13
+# Singular values above the first part of the largest are information, those below the second rounding.
+_SURE, _ROUNDING = 1e-10, 1e-15
+# Where no drop between the two is larger it is in doubt where rounding begins.
+_CLEAR = 1e3
 # A parameter with a smaller part in what nothing shows, in tolerances, is determined.
 _PART = 1e-4
 # Entries of a combination below this part of its largest are left out of its text.
@@ -66,7 +69,18 @@ class Information(NamedTuple):
     @property
     def rank(self) -> int:
         """How many directions of the parameters the data show."""
-        return int(np.sum(self.values > RANK * self.values[0]))
+        return int(np.argmax(self._drops))
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether a drop tells information from rounding."""
+        return bool(np.max(self._drops) > _CLEAR)
+
+    @property
+    def _drops(self) -> Array:
+        """By how much values (P,), within where rounding may begin, fall to each and to rounding (P + 1,)."""
+        part = np.clip(self.values / (self.values[0] or 1.0), _ROUNDING, _SURE)
+        return np.asarray(np.append(_SURE, part) / np.append(part, _ROUNDING))
 
     def unidentified_names(self, parameters: Sequence[Parameter]) -> tuple[str, ...]:
         """Names of parameters in a combination that nothing shows: the data do not determine them alone."""

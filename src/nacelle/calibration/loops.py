@@ -38,7 +38,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_quat
+from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_quat, skews
 from nacelle.spatial.scalar import Array, cross, pack
 from nacelle.tree.closure import closure_frames, closure_residual, coupling_rates
 from nacelle.tree.spanning_tree import (
@@ -261,14 +261,6 @@ class Linearised:
 def velocity_maps(points: Array) -> Array:
     """Maps (S, 3, 6) from spatial twists [v0; w] to velocities v0 + w x p of points (S, 3)."""
     return np.concatenate([np.broadcast_to(np.eye(3), (len(points), 3, 3)), -skews(points)], axis=2)
-
-
-def skews(v: Array) -> Array:
-    """Matrices (S, 3, 3) of the cross products v x (S, 3)."""
-    result = np.zeros((*v.shape, 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        result[..., j, i], result[..., i, j] = v[..., k], -v[..., k]
-    return result
 
 
 class Loops:

@@ -27,7 +27,9 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.calibration.loops import Axis, coupling_terms
-from nacelle.errors import CalibrationError, did_you_mean, format_count
+from nacelle.errors import AssemblyError, CalibrationError, KinematicsError, did_you_mean, format_count
+from nacelle.kinematics.mechanism.internal_freedoms import EXACT_ASYMMETRY, asymmetry, with_axisymmetric
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import UNBOUNDED, Interval
 from nacelle.model.robot import Robot
 from nacelle.model.units import QUANTITIES, SI, parse_quantity
@@ -439,7 +441,8 @@ class Geometry:
     def machine(self, values: Array) -> Robot:
         """The robot with these deviations: frames, zeros of encoders, gear ratios, stiffness of drives.
 
-        What follows the load (stretch) stays as in the description.
+        What follows the load (stretch) stays as in the description. Rods that spin idly spin about the line
+        through their joints, wherever these are: they stay axisymmetric about it.
         """
         still = dataclasses.replace(
             self,
@@ -473,4 +476,18 @@ class Geometry:
                 joints[j] = dataclasses.replace(joints[j], terms=tuple(terms))
             else:
                 joints[j] = dataclasses.replace(joints[j], offset=joints[j].offset + float(values[p]))
-        return dataclasses.replace(robot, joints=tuple(joints), actuators=tuple(actuators))
+        return _with_axisymmetric_bodies(
+            self.robot, dataclasses.replace(robot, joints=tuple(joints), actuators=tuple(actuators))
+        )
+
+
+def _with_axisymmetric_bodies(nominal: Robot, machine: Robot) -> Robot:
+    """The machine with axisymmetric inertias where a body spins idly, as in the description."""
+    if not mechanism_of(nominal).mobility.internal_freedoms:
+        return machine
+    try:
+        spins = mechanism_of(machine).mobility.internal_freedoms
+    except (AssemblyError, KinematicsError):
+        return machine
+    uneven = [spin for spin in spins if asymmetry(machine, spin) > EXACT_ASYMMETRY]
+    return with_axisymmetric(machine, uneven) if uneven else machine

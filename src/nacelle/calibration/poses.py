@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nacelle.calibration.camera_edges import Edges
 from nacelle.calibration.devices import Device, Places, Tracker
 from nacelle.calibration.fit import Campaign, Point, System
 from nacelle.calibration.loops import Linearised, Loops, States, states_at, velocity_maps
@@ -397,9 +398,14 @@ def blank_campaign(campaign: Campaign, x: Array) -> Campaign:
 
 
 def placed_device(device: Device, robot: Robot, bodies: BodyPoses) -> Device:
-    """A device whose frame, or places, nobody knows, known to the robot's size; bodies at its samples."""
+    """A device whose place nobody knows, known to the robot's size; edges where they would be seen.
+
+    The bodies are those at its samples.
+    """
     if isinstance(device, Tracker):
         return device.within(robot.size)
+    if isinstance(device, Edges):
+        return device.at_bodies(bodies)
     if isinstance(device, Places) and device.near is None:
         points = bodies.p[:, device.tool.body] + bodies.R[:, device.tool.body] @ device.tool.point
         return device.near_points(points, robot.size)

@@ -247,7 +247,7 @@ def simulate_calibrations(
         try:
             measured = simulate_campaign(on_machines, everything, values, rng)
             tried = [
-                original.with_values(device.measured)
+                original.with_values(device.measured) if isinstance(device, Places | Tracker) else device
                 for device, original in zip(measured.devices, campaign.devices, strict=True)
             ]
             measured = replace(measured, devices=tuple(tried))

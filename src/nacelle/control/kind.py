@@ -103,7 +103,7 @@ COMMON_LABELS = {
     "memory.halt_pose": "pose of the platform by the last readings, for a stop",
     "memory.halt_unknowns": "passive coordinates at that pose",
     "memory.halt_rate": "rates of the actuators, filtered, for a stop; rad/s, m/s",
-    "memory.halt_jump": "what the last change of these rates was beyond halt_slew; rad/s, m/s",
+    "memory.halt_change": "change of these rates that the last readings asked for; rad/s, m/s",
     "memory.rest": "samples in a row since a stop in which nothing is seen to move",
     "gains.limit": "largest forces of the drives; N, N m",
     "gains.period": "sample time T; s",

@@ -102,6 +102,13 @@ def skew(v: Array) -> Array:
     return pack(entries) if v.dtype == object else np.array(entries)
 
 
+def skews(v: Array) -> Array:
+    """Matrices (N, 3, 3) of the cross products v x with vectors of floats (N, 3)."""
+    matrices = np.zeros((len(v), 3, 3))
+    matrices[:, [2, 0, 1], [1, 2, 0]], matrices[:, [1, 2, 0], [2, 0, 1]] = v, -v
+    return matrices
+
+
 def rotation_axis_angle(axis: Array, angle: Scalar) -> Array:
     """Rodrigues: R = 1 + sin(angle) K + (1 - cos(angle)) K K, K = skew(axis), |axis| = 1."""
     c, s = _exact_cos_sin(angle)

@@ -24,7 +24,7 @@ import numpy as np
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import skew
+from nacelle.spatial.rotation import skew, skews
 from nacelle.spatial.rounding import cancelling_array_sum, ordered_product
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack, plus, product
 from nacelle.tree.spanning_tree import (
@@ -211,8 +211,8 @@ class NumberClosures:
         residual = ordered_product(e[:, None], np.where(self._square, f, d[k])[:, :, None])
         v0, w = motion.columns[:3], motion.columns[3:]
         movable = motion.movers[self._bodies][:, None]
-        linear, angular = np.where(movable, v0 - _skews(p) @ w, 0.0), np.where(movable, w, 0.0)
-        slip = linear[count:] - linear[:count] + _skews(d) @ angular[:count]
+        linear, angular = np.where(movable, v0 - skews(p) @ w, 0.0), np.where(movable, w, 0.0)
+        slip = linear[count:] - linear[:count] + skews(d) @ angular[:count]
         relative = angular[count:] - angular[:count]
         normal = f[:, _NEXT] * e[:, _AFTER] - f[:, _AFTER] * e[:, _NEXT]
         rates = np.where(self._square[:, :, None], relative[k], slip[k])
@@ -221,13 +221,6 @@ class NumberClosures:
         for index, joint, row in self._couplings:
             gaps[index], J[index] = coupling_residual(joint, motion), row
         return ClosureState(gaps, J, self.rows)
-
-
-def _skews(v: Array) -> Array:
-    """Matrices (N, 3, 3) of the cross products with vectors (N, 3)."""
-    matrices = np.zeros((len(v), 3, 3))
-    matrices[:, _AFTER, _NEXT], matrices[:, _NEXT, _AFTER] = v, -v
-    return matrices
 
 
 def relative_acceleration_bias(joint: Joint, motion: TreeKinematics, velocity: TreeVelocity) -> Array:

@@ -77,6 +77,17 @@ def test_glitches_that_are_not_wild_change_rates_by_what_drives_can(law: Control
     assert np.max(np.abs(np.diff(rates[30:], axis=0))) < 1.001 * np.max(law.gain("halt_slew"))
 
 
+def test_a_glitch_that_is_believed_goes_as_it_came(law: Controller) -> None:
+    """Next to the largest change that is believed: what is left of it is a share of that."""
+    slew, smoothing = law.gain("halt_slew")[0], law.gain("halt_smoothing")[0]
+    for share in (0.55, 0.8, 0.98):
+        q = np.tile(law.coordinates(X), (40, 1))
+        q[20::5, 0] += share * slew / smoothing * T
+        _, rates, _ = run(law, q, 10)
+        assert np.max(np.abs(rates[20:, 0])) < 1.001 * slew
+        assert np.max(np.abs(rates[23::5, 0])) < 0.2 * slew
+
+
 @pytest.mark.parametrize("every", [3, 5])
 def test_a_glitch_of_a_sample_moves_nothing(law: Controller, every: int) -> None:
     """Readings that are off by less than what is wild: neither rates nor the pose of a stop follow them."""

@@ -196,7 +196,7 @@ class Safeguarded(ControlLaw):
                 "halt_pose": mechanism.layout.nx,
                 "halt_unknowns": mechanism.unknown_count,
                 "halt_rate": m,
-                "halt_jump": m,
+                "halt_change": m,
             }
         if self.guards.on_stop == "brake":
             parts["rest"] = 1
@@ -238,7 +238,7 @@ class Safeguarded(ControlLaw):
             "halt_pose": x,
             "halt_unknowns": y,
             "halt_rate": 0.0,
-            "halt_jump": 0.0,
+            "halt_change": 0.0,
             "rest": 0.0,
             "stuck": 0.0,
         }
@@ -362,15 +362,14 @@ class Safeguarded(ControlLaw):
                     for flag, goal, rate in zip(stuck, desired, going_on, strict=True)
                 ]
             )
-        # A change of a rate that no drive makes counts from its second sample in a row: a reading that is
-        # off for a sample comes with one change and goes with the opposite one.
         change = k["halt_smoothing"][0] * (pack(rates) - going_on)
         possible = limit_forces(change, k["halt_slew"])
-        jump = [where(sign, value, 0.0) for sign, value in zip(tame, change - possible, strict=True)]
-        memory["halt_jump"] = pack(jump)
+        memory["halt_change"] = pack(
+            [where(sign, value, 0.0) for sign, value in zip(tame, change, strict=True)]
+        )
         tame = [
-            where(where(absolute(value), value * before, 1.0), sign, -1.0)
-            for sign, value, before in zip(tame, jump, z["halt_jump"], strict=True)
+            where(_believe_change(*row), sign, -1.0)
+            for sign, *row in zip(tame, change, z["halt_change"], k["halt_slew"], strict=True)
         ]
         # The rate of a drive that is not seen goes on, and after a stop dies out as that of a damped mass.
         unseen = where(stopped, 1.0 - k["halt_decay"][0], 1.0)
@@ -448,6 +447,17 @@ def _compare_readings(
         [where(*row) for row in zip(tame, rates, latest_rates, strict=True)],
         -smallest_sign([-sign for sign in leapt]),
     )
+
+
+def _believe_change(change: Scalar, before: Scalar, slew: Scalar) -> Scalar:
+    """Above zero where a change of a rate is believed, after the one that the sample before asked for.
+
+    One beyond what drives make counts from its second sample in a row: a reading that is off for a sample
+    comes with a change and goes with the opposite one, at most twice as large. That counts if the first did.
+    """
+    returns = minimum(slew - absolute(before), 2.0 * absolute(before) - absolute(change))
+    confirmed = where(change * before, absolute(before) - slew, returns)
+    return where(absolute(change) - slew, confirmed, 1.0)
 
 
 def _following_margins(robot: Robot, z: dict[str, Array], sample: LawSample) -> list[Scalar]:
