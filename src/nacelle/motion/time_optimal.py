@@ -137,13 +137,13 @@ class TimeOptimal(Plottable):
     def lower_bound(self) -> float:
         """A time that no motion along the path within the limits goes below, s.
 
-        It is 0, no certificate, with redundant actuators and with limits of the jerk.
+        It is 0, no certificate, with limits of the jerk.
 
         The certificate of the motion: `duration` less this bounds what is left to the optimum
         (`nacelle.motion.bound`), where limits are not convex, too.
         """
         dynamics = PathDynamics(self.robot, self.trajectory.path, self.limits, friction=self.friction)
-        if dynamics.internal > 0 or self.trajectory.smooth:
+        if self.trajectory.smooth:
             return 0.0
         motion, profile, points = self.trajectory, self.profile, self.points
         step = np.diff(motion.s)
@@ -340,12 +340,14 @@ class _Search:
         return self.dynamics.jerk_terms(s, self.s[i], self.s[i + 1])
 
     def _theta(self, k: Array) -> Array:
-        """Parts of intervals k at which their places lie (len(k), K), denser towards a stop."""
+        """Parts of intervals k at which their places lie (len(k), K), denser at both ends next to a stop."""
         stops, t = self._stop_nodes(), self.parts
         theta = np.tile(t, (len(k), 1))
-        power = 3 if self.smooth else 2
-        theta[np.isin(k, stops[:-1])] = t**power
-        theta[np.isin(k, stops[1:] - 1)] = 1.0 - (1.0 - t) ** power
+        # Roots of the distance from a stop occur, cubic ones with limits of the jerk; bends at the other end.
+        n = 3 if self.smooth else 2
+        rise = t**n * (n + 1 - n * t)
+        theta[np.isin(k, stops[:-1])] = rise
+        theta[np.isin(k, stops[1:] - 1)] = 1.0 - rise[::-1]
         return np.clip(theta, _INSIDE, 1.0 - _INSIDE)
 
     def _limits_of(self, k: Array, spread: float) -> tuple[PointLimits, LimitRows]:
