@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,6 +101,38 @@ def corrupted(made: Bench, change) -> Campaign:
 def test_wrong_units_and_numbers_are_refused(fivebar: Bench, change, message: str) -> None:
     with pytest.raises(CalibrationError, match=message):
         calibrate(corrupted(fivebar, change), fivebar.parameters)
+
+
+AGILE_EYE = """
+format: nacelle/1
+name: agile-eye
+motion: [rx, ry, rz]
+platform: {name: camera, mass: 0.3 kg, com: 0 0 5 mm, inertia: 0.0003 0.0003 0.0002 kg*m^2}
+templates:
+  leg:
+    bodies:
+      proximal: {mass: 0.15 kg, com: 40 0 -40 mm, inertia: 0.0003 0.0004 0.0003 kg*m^2}
+      distal: {mass: 0.1 kg, com: 0 -30 -30 mm, inertia: 0.0002 0.00015 0.00015 kg*m^2}
+    joints:
+      motor: {type: revolute, parent: base, child: proximal, axis: x, actuator: {}}
+      mid: {type: revolute, parent: proximal, child: distal, axis: [0, 0, -1]}
+    closures:
+      eye: {type: revolute, parent: distal, child: camera, axis: [0, -1, 0]}
+legs:
+  - {repeat: leg, placements: [{}, {axis: [1, 1, 1], angle: 120 deg}, {axis: [1, 1, 1], angle: 240 deg}]}
+"""
+
+
+@pytest.mark.slow
+def test_a_platform_that_only_turns_shows_its_unit_by_scatter(tmp_path: Path) -> None:
+    file = tmp_path / "agile-eye.yaml"
+    file.write_text(AGILE_EYE)
+    made = bench(nacelle.load(file), 40)
+    assert calibrate(made.campaign, made.parameters, validate=False).is_sound
+    far = made.seen * np.repeat([1e3, 1.0], 3)
+    result = calibrate(made.with_tracker(far), made.parameters, validate=False)
+    assert not result.is_sound
+    assert "are positions millimetres?" in result.findings[0].text
 
 
 def test_swapped_drives_are_named(fivebar: Bench) -> None:

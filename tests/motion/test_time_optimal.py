@@ -157,6 +157,34 @@ def test_native_loops_are_those_of_arrays(fivebar: nacelle.Robot, hop: TimeOptim
     assert results[0].sensitivities == pytest.approx(results[1].sensitivities, rel=1e-4, abs=1e-7)
 
 
+def test_jerk_in_closed_form(fivebar: nacelle.Robot) -> None:
+    start, J = nacelle.reference_pose(fivebar), 4000.0
+    line = nacelle.Line(start, start + np.array([0.1, 0.0]), motion=fivebar.motion, duration=1.0)
+    result = time_optimal(fivebar, line, drives=FREE, platform=PlatformLimits(acceleration=1e3, jerk=J))
+    # Four parts of T / 4 with the jerk at its limit: s = J T^3 / 32.
+    ideal = (32.0 * 0.1 / J) ** (1.0 / 3.0)
+    assert ideal < result.duration < 1.004 * ideal
+    assert result.sensitivities["jerk", "x"] == pytest.approx(-result.duration / 3.0, rel=1e-2)
+    times, sample = result.trajectory.sample(20_001)
+    jerk = np.diff(sample.a[:, 0]) / np.diff(times)
+    assert np.abs(jerk).max() <= J
+    assert np.mean(np.abs(jerk) > 0.9 * J) > 0.8
+    assert np.abs(sample.a[[0, -1]]).max() < 1e-6
+    assert sample.x[-1, 0] == pytest.approx(start[0] + 0.1, abs=1e-12)
+
+
+def test_jerk_and_forces(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:
+    J = 5e4
+    result = time_optimal(fivebar, hop.trajectory.path, platform=PlatformLimits(jerk=J), intervals=50)
+    assert hop.duration < result.duration < 1.2 * hop.duration
+    times, sample = result.trajectory.sample(20_001)
+    assert 0.99 * J < np.abs(np.diff(sample.a, axis=0) / np.diff(times)[:, None]).max() <= J
+    assert 0.99 < worst_use(fivebar, result).max() <= 1.0
+    costs = result.sensitivities
+    assert any(name.kind == "jerk" for name in costs)
+    assert any(name.kind == "force" for name in costs)
+
+
 def test_reactions_are_kept(fivebar: nacelle.Robot, hop: TimeOptimal) -> None:
     joint = next(joint.name for joint in fivebar.joints if joint.name != fivebar.actuators[0].name)
     _, sample = hop.trajectory.sample(2001)

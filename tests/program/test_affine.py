@@ -69,6 +69,29 @@ def test_rest_is_of_the_second_order() -> None:
     assert np.all(rest[:-1] / rest[1:] > 3.6)
 
 
+def test_larger_of_two() -> None:
+    # max(x y, 0.3) and min(x, y^2), over boxes on both sides of the edge and across it.
+    code = (
+        *(("input", 0), ("input", 1), ("mul", 0, 1), ("const", 0.3), ("max", 2, 3), ("mul", 1, 1)),
+        ("min", 0, 5),
+    )
+    program = Program("edges", (Variable("x", (2,)),), (Variable("y", (2,)),), code, (4, 6))
+    rng = np.random.default_rng(0)
+    middle, half = rng.uniform(-1.0, 1.0, (4000, 2)), 10.0 ** rng.uniform(-8.0, 0.0, (4000, 2))
+    boxes = np.stack([middle - half, middle + half], axis=-1)
+    for target in ("jit", "numpy"):
+        forms = AffineFunction(program, target=target)({"x": boxes})["y"]
+        for _ in range(20):
+            points = boxes[..., 0] + rng.uniform(0.0, 1.0, half.shape) * (boxes[..., 1] - boxes[..., 0])
+            assert not points_leave(evaluate(program, points), forms.bounds).any()
+    # Across the edge a form is linear: half of max(x, 0) on [-1, 1].
+    code = (("input", 0), ("const", 0.0), ("max", 0, 1))
+    edge = Program("edge", (Variable("x"),), (Variable("y"),), code, (2,))
+    forms = AffineFunction(edge, target="numpy")({"x": np.array([[-1.0, 1.0]])})["y"]
+    assert forms.g[0, 0] == pytest.approx(0.5)
+    assert forms.e[0] == pytest.approx(0.25)
+
+
 def test_inputs_that_are_forms() -> None:
     # z = x^2 as a form of its own, and a rest r: the bounds of z + r - x^2 are those of the forms alone.
     code = (("input", 0), ("input", 1), ("input", 2), ("mul", 0, 0), ("sub", 1, 3), ("add", 4, 2))

@@ -114,6 +114,19 @@ class Form:
         m, d, _ = self.far()
         return self.smooth(m.sin(), m.cos(), arb(0, (d * d / 2).upper()))
 
+    def maximum(self, other):
+        """max(d, 0) of a difference d between l < 0 < h lies between k d and k d + max(-k l, (1 - k) h)."""
+        d = self - other
+        x = d.ball()
+        if not x.is_finite():
+            return Form(arb("nan"), [None] * len(self.g))
+        if x > 0 or x < 0:
+            return self if x > 0 else other
+        low, high = min(arb(x.lower()), arb(0)), max(arb(x.upper()), arb(0))
+        k = arb(min(max(float(high / (high - low)), 0.0), 1.0)) if high - low > 0 else arb(1)
+        half = (max((-k * low).upper(), ((1 - k) * high).upper()) / 2).upper()
+        return other + Form(k * d.c + half + arb(0, half), [None if a is None else k * a for a in d.g])
+
     def cos(self):
         m, d, _ = self.far()
         return self.smooth(m.cos(), -m.sin(), arb(0, (d * d / 2).upper()))
@@ -134,6 +147,8 @@ def read_equations(text):
             step = (found[2], found[1], found[3])
         elif found := re.fullmatch(r"(sqrt|sin|cos)\((v\d+)\)", right):
             step = (found[1], found[2])
+        elif found := re.fullmatch(r"max\((v\d+), (v\d+)\)", right):
+            step = ("max", found[1], found[2])
         elif found := re.fullmatch(r"-(v\d+)", right):
             step = ("neg", found[1])
         elif found := re.fullmatch(r"(u|rest)\[(\d+)\]", right):
@@ -169,6 +184,8 @@ def evaluate(steps, u, rest, number):
             result = -values[operands[0]]
         elif op in ("sqrt", "sin", "cos"):
             result = getattr(values[operands[0]], op)()
+        elif op == "max":
+            result = values[operands[0]].maximum(values[operands[1]])
         else:
             a, b = values[operands[0]], values[operands[1]]
             result = (

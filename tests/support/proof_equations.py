@@ -176,6 +176,9 @@ class Number:
     def sqrt(self):
         return Number(mpmath.sqrt(self.value))
 
+    def maximum(self, other):
+        return Number(max(self.value, other.value))
+
     def sin(self):
         return Number(mpmath.sin(self.value))
 

@@ -17,7 +17,13 @@ import nacelle
 from nacelle.identification.consistency.mass_matrix import smallest_inertia_ratio
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.experiment import Effects, Sensors, simulate_experiment
+from nacelle.identification.experiment import (
+    Effects,
+    JointServo,
+    Sensors,
+    perturb_parameters,
+    simulate_experiment,
+)
 from nacelle.identification.identify import Identification, identify
 from nacelle.identification.validation import validate
 from support.closed_loop import DELTA, FIVEBAR, PALIDA, ClosedLoop, coverage
@@ -129,3 +135,30 @@ def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> 
     M = nacelle.mass_matrix(written, x)
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
     assert any("nearest consistent ones are" in line for line in found.describe())
+
+
+# ---- motions for a real controller
+
+
+@pytest.mark.parametrize("name", ["fivebar", slow("delta")])
+def test_a_reserve_keeps_a_pd_controller_from_clipping(name: str) -> None:
+    """Without feedforward, on machines up to 10 % off; a motion that uses the limits fully is clipped."""
+    robot = library_robot(name)
+    limits = np.array([actuator.force for actuator in robot.actuators])
+    clipped = []
+    for options in ({}, {"reserve": 0.0}):
+        motion = nacelle.identification.excite(
+            robot,
+            limits=nacelle.identification.MotionLimits(**options),
+            search=nacelle.identification.MotionSearch(starts=2, iterations=60),
+        ).trajectory
+        servo = JointServo(bandwidth=10.0, feedforward=False)
+        forces = [
+            simulate_experiment(
+                *(robot, motion), true=perturb_parameters(robot, 10.0, seed=seed), controller=servo, seed=seed
+            ).measurement.tau
+            for seed in range(2)
+        ]
+        clipped.append(np.mean(np.any(np.abs(np.concatenate(forces)) > 0.995 * limits, axis=1)))
+    assert clipped[0] == 0.0
+    assert clipped[1] > 0.02

@@ -24,7 +24,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.calibration.checks import Finding, check_agreement, check_data, choose_branches, locate_devices
+from nacelle.calibration.checks import (
+    Finding,
+    check_agreement,
+    check_data,
+    choose_branches,
+    locate_devices,
+    unit_of_scatter,
+)
 from nacelle.calibration.devices import Tracker
 from nacelle.calibration.fit import Campaign, Optimum, Point, System, fit_with_pairs, minimise
 from nacelle.calibration.identifiability import Identifiability, Information, identifiability
@@ -349,7 +356,7 @@ def calibrate(
     findings += _outcome_findings(system, result, lost)
     if result.probability < _POOR:
         causes = tuple(other_causes(system, optimum))
-        findings += [_poor_fit(result, causes)]
+        findings += [_poor_fit(result, causes, unit_of_scatter(located))]
     findings += _small_residuals(result)
     checked = _validate(system, optimum) if validate and located.count >= 15 else None
     ordered = tuple(sorted(findings, key=lambda finding: not finding.is_error))
@@ -501,18 +508,20 @@ def _outcome_findings(system: System, result: Calibration, lost: set[str]) -> li
     return findings
 
 
-def _poor_fit(result: Calibration, causes: Sequence[Cause]) -> Finding:
+def _poor_fit(result: Calibration, causes: Sequence[Cause], unit: str) -> Finding:
     text = f"residuals are {result.noise_ratio:.2f} times the stated noise, beyond chance"
-    if causes:
+    if unit:
+        text += f"; {unit}"
+    elif causes:
         best = causes[0]
-        number, unit = shown_unit(best.unit)
+        number, shown = shown_unit(best.unit)
         text += (
             f"; best explained by {best.name}: {best.size * number:.4g} +- {best.deviation * number:.2g} "
-            f"{unit} ({100.0 * best.explained:.0f} % of the excess)"
+            f"{shown} ({100.0 * best.explained:.0f} % of the excess)"
         )
     else:
         text += "; nothing known explains them: is the noise larger than stated?"
-    return Finding(bool(causes) or result.noise_ratio > 3.0, text)
+    return Finding(bool(unit or causes) or result.noise_ratio > 3.0, text)
 
 
 def _small_residuals(result: Calibration) -> list[Finding]:

@@ -260,6 +260,30 @@ def check_agreement(campaign: Campaign) -> tuple[Campaign, list[Finding]]:
     return replace(campaign, devices=tuple(devices)), findings
 
 
+def _wander(values: Array) -> float:
+    """How far positions (n, 3) are from their middle, m."""
+    return float(np.median(np.linalg.norm(values - np.median(values, axis=0), axis=1)))
+
+
+def unit_of_scatter(campaign: Campaign) -> str:
+    """What the scatter of a point says of its unit if the platform only turns about it: it is noise."""
+    for device in campaign.devices:
+        if not (isinstance(device, Tracker) and {"x", "y", "z"} <= {*device.coordinates}):
+            continue
+        measured = device.values[:, [device.coordinates.index(axis) for axis in AXES[:3]]]
+        good, points = np.all(np.isfinite(measured), axis=1), _nominal_points(campaign, device.tool)
+        if np.sum(good) < FEWEST or _wander(points[good]) > _FLAT * campaign.robot.size:
+            continue
+        scatter = _wander(measured[good]) / float(np.min(device.noise))
+        unit = next((name for factor, name in _UNITS.items() if 0.3 < scatter / factor < 3.0), "")
+        if unit:
+            return (
+                f"the robot does not move what {device.name} sees, but it wanders by {scatter:.3g} times its "
+                f"noise: are positions {unit}?"
+            )
+    return ""
+
+
 def _check_tracker(campaign: Campaign, device: Tracker) -> tuple[Tracker, list[Finding]]:
     columns = [device.coordinates.index(axis) for axis in AXES[:3]]
     measured, points = device.values[:, columns], _nominal_points(campaign, device.tool)
@@ -271,29 +295,13 @@ def _check_tracker(campaign: Campaign, device: Tracker) -> tuple[Tracker, list[F
         np.linalg.svd(values - np.median(values, axis=0), compute_uv=False)
         for values in (points[good], measured[good])
     ]
-    robust = [
-        np.median(np.linalg.norm(values - np.median(values, axis=0), axis=1))
-        for values in (points[good], measured[good])
-    ]
+    robust = [_wander(values) for values in (points[good], measured[good])]
     moves = robust[0] > _FLAT * campaign.robot.size
     ratio = robust[1] / robust[0] if moves else 1.0
     unit = next((name for factor, name in _UNITS.items() if 0.7 < ratio / factor < 1.4), "")
     message = f"positions of {device.name} spread {ratio:.4g} times as far as the robot moves"
     if unit:
         raise CalibrationError(f"{message}: they are {unit}, write the unit")
-    # A point about which the platform only turns wanders by noise.
-    scatter = (
-        1.0 if moves else robust[1] / float(np.min(np.broadcast_to(device.noise, len(device.coordinates))))
-    )
-    unit = next((name for factor, name in _UNITS.items() if 0.3 < scatter / factor < 3.0), "")
-    if unit:
-        findings.append(
-            Finding(
-                True,
-                f"the robot does not move what {device.name} sees, but it wanders by {scatter:.3g} times its "
-                f"noise: are positions {unit}?",
-            )
-        )
     flat = spreads[0][2] < _FLAT * spreads[0][0]
     if flat and moves and plane_normal(campaign.robot) is None:
         findings.append(Finding(False, f"all positions of {device.name} lie in a plane: move across it, too"))

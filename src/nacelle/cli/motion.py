@@ -67,6 +67,10 @@ def fast_command(
         float | None,
         typer.Option("--acceleration", help="Largest acceleration of every coordinate, m/s^2 or rad/s^2."),
     ] = None,
+    jerk: Annotated[
+        float | None,
+        typer.Option("--jerk", help="Largest jerk of every coordinate, m/s^3 or rad/s^3."),
+    ] = None,
     shape: Annotated[
         str,
         typer.Option(
@@ -117,7 +121,7 @@ def fast_command(
     check_output_file(plot, PICTURES)
     check_rate(rate)
     way = _read_path(robot, path, MotionOptions(path, at, to, radius), blend)
-    drives, platform = DriveLimits(reserve=reserve), PlatformLimits(acceleration=acceleration)
+    drives, platform = DriveLimits(reserve=reserve), PlatformLimits(acceleration=acceleration, jerk=jerk)
     best = None
     if optimise or corridor or detours:
         if back:

@@ -57,7 +57,7 @@ _LEFT_OF_RIPPLE, _CERTAIN_RIPPLE = 0.3, 7.0
 # Sizes that are ordinary: of an offset over the force's rms, of zeros in rad or robot sizes, of lengths over
 # the robot's size, of gravity's tilt in rad. A hidden fault of that size counts if it moves a parameter by so
 # many deviations, and by this part of the largest of its kind; it is at most so many times as large.
-_ORDINARY = {"offset": 0.1, "zero": 0.01, "geometry": 0.005, "gravity": 0.05}
+_ORDINARY = {"offset": 0.1, "zero": 0.01, "geometry": 0.02, "gravity": 0.05}
 _MOVES, _MOVES_PART, _LARGEST = 3.0, 0.05, 5.0
 # A further fault has to explain more of what is left: the first one's is known to first order alone. Wrong
 # gears and counts a turn are ratios of whole numbers, not near one.

@@ -13,6 +13,7 @@ of z.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -90,17 +91,51 @@ def lower_bound(limits: PointLimits, width: Array, z: Array, costate: Costate) -
     """The lower bound of the time, s.
 
     Args:
-        limits: at places, without internal forces.
+        limits: at places; what they leave for any internal forces counts.
         width: weights of the quadrature over s at the places (P,).
         z: squared speeds of the profile there (P,).
         costate: there.
     """
     grid = z[:, None] * _RATIOS
-    low, high = _acceleration_bounds(limits, grid)
+    rows, null = limits.rows, limits.null
+    for _ in range(len(null)):
+        rows, null = eliminate_internal(rows, null)
+    low, high = _acceleration_bounds(replace(limits, rows=rows, null=null), grid)
     y = costate.y[:, None]
     u = np.where(y > 0.0, np.maximum(low, -_LARGE), np.minimum(high, _LARGE))
     value = 1.0 / np.sqrt(grid) + 0.5 * costate.slope[:, None] * grid + y * u
     return float(np.sum(width * np.min(np.where(low <= high, value, np.inf), axis=1)))
+
+
+def eliminate_internal(rows: Array, null: Array) -> tuple[Array, Array]:
+    """The rows that hold for some value of the last internal force, without it (Fourier and Motzkin).
+
+    Rows S_i + n_i nu >= 0 and S_j + n_j nu >= 0 with n_i >= 0 >= n_j leave a nu exactly where
+
+        n_i S_j - n_j S_i >= 0        for all such pairs
+
+    Args:
+        rows: coefficients of S (4, R, P).
+        null: of the internal forces in them (k, R, P).
+    """
+    n = null[-1]
+    order = np.argsort(n, axis=0)[None]
+    rising = int(np.max(np.sum(n >= 0.0, axis=0), initial=0))
+    falling = int(np.max(np.sum(n <= 0.0, axis=0), initial=0))
+
+    def sort(values: Array) -> Array:
+        return np.take_along_axis(values, order, axis=1)
+
+    n, every = sort(n[None])[0], np.concatenate([rows, null[:-1]])
+    every = sort(every)
+    i, j = every[:, -rising:, None], every[:, None, :falling]
+    up, down = n[-rising:, None], -n[None, :falling]
+    both = up + down
+    share = np.divide(up, both, out=np.full_like(both, 0.5), where=both > 0.0)
+    # Where fewer rows rise or fall than elsewhere, pairs of one kind become rows that always hold.
+    pairs = np.where((up >= 0.0) & (down >= 0.0), share * j + (1.0 - share) * i, 0.0)
+    pairs = pairs.reshape(len(every), -1, n.shape[1])
+    return pairs[:4], pairs[4:]
 
 
 def _acceleration_bounds(limits: PointLimits, grid: Array) -> tuple[Array, Array]:

@@ -176,10 +176,27 @@ class PathDynamics:
                 add_norm(rows, LimitName("reaction", name), wrench[:, :, robot.joint(name)], float(limit))
         if self.limits.tool.any:
             self._add_tool(rows, poses, columns)
+        if self.limits.platform.jerk is not None:
+            # Those of a jerk have two rows.
+            rows.add_unlimited(2)
         blocks = rows.arrays()
         if not all(np.all(np.isfinite(part)) for part in blocks):
             raise KinematicsError(f"{self.robot.name}: forces along the path are not finite")
-        return PointLimits(interval, theta, moving, *blocks), rows
+        mix, owner = np.stack([np.ones_like(s), np.zeros_like(s)]), np.full(len(s), -1)
+        return PointLimits(interval, theta, moving, *blocks, mix, owner), rows
+
+    def jerk_terms(self, s: Array, low: Array, high: Array) -> Array:
+        """What jerks of the platform's coordinates are made of, over their limits (3, coordinates, P).
+
+        da/dt = s' (w ds''/ds + 3 w' s'' + w'' s'^2): w, 3 w' and w'' at parameters s (P,) of intervals from
+        low to high, w'' by differences within them.
+        """
+        h = 1e-5 * (high - low)
+        center = np.clip(s, low + 2.0 * h, high - 2.0 * h)
+        _, w, dw = self.path(s)
+        ddw = (self.path(center + h).a - self.path(center - h).a) / (2.0 * h)[:, None]
+        limits = self.limits.platform.jerks(self.robot)
+        return np.stack([w, 3.0 * dw, ddw]).transpose(0, 2, 1) / limits[:, None]
 
     def _add_tool(self, rows: LimitRows, poses: Array, columns: Callable[[Any], Array]) -> None:
         """Limits of what the tool carries."""

@@ -1,22 +1,16 @@
 """The fastest profile of speeds along a path: an interior-point method on banded matrices.
 
-Unknown are z_i = s'^2 at nodes s_i, zero where the motion rests, and a bend b_i of each interval. A part
-theta of the way through an interval of length d
-
-    z = (1 - theta) z_i + theta z_(i+1) + 4 theta (1 - theta) b_i
-    u = s'' = z' / 2 = (z_(i+1) - z_i) / (2 d) + 2 (1 - 2 theta) b_i / d
-
-so s'' is linear in s and may jump at nodes. At points limits are affine in phi = (u, z, sqrt(z), 1), or
-cones, and redundant actuators add internal forces nu of the point:
+Unknowns x say what z(s) = s'^2 is between nodes (`nacelle.motion.profile_shapes`). At points limits are
+affine in phi = (u, z, sqrt(z), 1), u = s'', or cones, and redundant actuators add internal forces nu:
 
     S = e . phi + n . nu - |F phi| > 0
 
-The time is a convex function of the unknowns x = (z_0, b_0, z_1, b_1, ...), and each point depends on three
-neighbours among them:
+With a limited jerk u may also stand for a combination of s'' and its derivative by s, which is linear in x,
+too. The time is a convex function of the unknowns, and each point depends on three neighbours among them:
 
     T = sum over intervals of d_i sum over k of w_k z(theta_k)^(-1/2)
 
-by Gauss's quadrature, next to a stop with the weight theta^(-1/2) of a motion that starts there.
+by Gauss's quadrature, next to a stop with the weight that z has there.
 
 Primal and dual steps (S. Boyd, L. Vandenberghe, "Convex optimization", 2004, 11.7, with the predictor of
 Mehrotra) solve (H + J^T (lambda / S) J) dx = ..., with a band of five diagonals, and keep S > 0:
@@ -30,14 +24,13 @@ Arrays have the points last: what is summed over limits is contiguous along poin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpbtrf, dpbtrs
-from scipy.special import roots_jacobi, roots_legendre
 
 from nacelle.motion.kernels import Buffers, Kernels, native_kernels
+from nacelle.motion.profile_shapes import FIRST, SECOND, Motion, Shapes
 from nacelle.spatial.scalar import Array
 
 # Part of the way to the nearest limit that a step goes, and the most iterations.
@@ -46,10 +39,6 @@ _TINY, _TINY_ROOT = 1e-300, 1e-100
 # Gap and residual over the time of a profile from which others may start; how far its products lambda S may
 # be from their mean.
 _CENTRAL, _NEAR = 5e-4, 0.1
-# Points of the quadrature of the time in an interval.
-_GAUSS = 5
-# Pairs of the three unknowns of an interval.
-_FIRST, _SECOND = np.triu_indices(3)
 
 
 @dataclass(frozen=True)
@@ -64,6 +53,8 @@ class PointLimits:
         null: n of the internal forces in them (k, R, P); k = 0 without redundancy.
         cone_rows: e of cones (4, C, P).
         cones: F of cones (4, 3, C, P).
+        mix: of s'' and ds''/ds (2, P): what u stands for, s'' itself but where a jerk is limited.
+        owner: coordinate whose jerk is limited (P,); -1 for all other limits.
     """
 
     interval: Array
@@ -73,6 +64,12 @@ class PointLimits:
     null: Array
     cone_rows: Array
     cones: Array
+    mix: Array
+    owner: Array
+
+    def argument(self, motion: Motion) -> Array:
+        """What u stands for (..., P)."""
+        return np.asarray(self.mix[0] * motion.u + self.mix[1] * motion.rate)
 
     def select(self, at: Array) -> PointLimits:
         """The limits at some of the points."""
@@ -159,12 +156,6 @@ class Profile(NamedTuple):
     central: Start
 
 
-def profile_at(step: Array, z: Array, b: Array, i: Array, theta: Array) -> tuple[Array, Array]:
-    """The acceleration u and z at parts theta (P,) of intervals i (P,) of a profile."""
-    u = (z[i + 1] - z[i] + 4.0 * (1.0 - 2.0 * theta) * b[i]) / (2.0 * step[i])
-    return u, (1.0 - theta) * z[i] + theta * z[i + 1] + 4.0 * theta * (1.0 - theta) * b[i]
-
-
 def evaluate_slacks(limits: PointLimits, u: Array, z: Array, nu: Array) -> Slacks:
     """All limits and their derivatives at u and z (P,) with internal forces nu (k, P)."""
     z = limits.moving * np.maximum(z, _TINY)
@@ -197,21 +188,20 @@ def evaluate_slacks(limits: PointLimits, u: Array, z: Array, nu: Array) -> Slack
     )
 
 
-def fastest_profile(limits: PointLimits, step: Array, start: Start, tolerance: float) -> Profile:
+def fastest_profile(limits: PointLimits, shapes: Shapes, start: Start, tolerance: float) -> Profile:
     """The fastest profile from one that keeps all limits.
 
     Args:
         limits: at points, in the order of their intervals, each of which has some; a multiple of
             `kernels.WIDTH` of them.
-        step: lengths of the intervals (N,).
+        shapes: of the profile.
         start: the profile.
         tolerance: gap and residual over the time at which the profile is found.
     """
     kernels = native_kernels() if not len(limits.null) else None
-    free = start.z > 0.0
     if kernels is None:
-        return _Solver(limits, step, free).run(start, tolerance)
-    return _NativeSolver(limits, step, free, kernels).run(start, tolerance)
+        return _Solver(limits, shapes).run(start, tolerance)
+    return _NativeSolver(limits, shapes, kernels).run(start, tolerance)
 
 
 class _Affine(NamedTuple):
@@ -237,41 +227,40 @@ class _Direction(NamedTuple):
 class _Solver:
     """The method on arrays."""
 
-    def __init__(self, limits: PointLimits, step: Array, free: Array) -> None:
-        self.limits, self.step = limits, step
-        N = len(step)
-        self.free = np.ones(2 * N + 1, dtype=bool)
-        self.free[::2] = free
-        i, theta = limits.interval, limits.theta
-        # Derivatives of u and z at the points by the three unknowns of their interval, and their products.
-        c = 0.5 / step[i]
-        self.first = 2 * i
-        self.u_x = np.stack([-c, 4.0 * (1.0 - 2.0 * theta) * c, c])
-        self.z_x = limits.moving * _shapes(theta)
-        weight, self.inner_x, self.inner_pairs = _quadrature(tuple(np.flatnonzero(~free)), N)
-        self.weight = weight * step
+    def __init__(self, limits: PointLimits, shapes: Shapes) -> None:
+        self.limits, self.shapes, self.free = limits, shapes, shapes.free
+        i = limits.interval
+        self.first = shapes.stride * i
+        # Derivatives of u and z at the points by the three unknowns of their interval.
+        motion = shapes.locals(i, limits.theta)
+        self.u_x = shapes.by_unknowns(limits.argument(motion), i)
+        self.z_x = limits.moving * shapes.by_unknowns(motion.z, i)
+        self.weight, self.inner_x, self.inner_pairs = shapes.quadrature()
         self.lam = np.zeros(0)
         self.prepare()
 
     def prepare(self) -> None:
         """What these loops need besides."""
         limits = self.limits
-        pairs_u, pairs_z = self.u_x[_FIRST], self.z_x[_FIRST]
+        pairs_u, pairs_z = self.u_x[FIRST], self.z_x[FIRST]
         self.pairs = np.stack(
             [
-                pairs_u * self.u_x[_SECOND],
-                pairs_u * self.z_x[_SECOND] + pairs_z * self.u_x[_SECOND],
-                pairs_z * self.z_x[_SECOND],
+                pairs_u * self.u_x[SECOND],
+                pairs_u * self.z_x[SECOND] + pairs_z * self.u_x[SECOND],
+                pairs_z * self.z_x[SECOND],
             ]
         )
-        self.first_points = np.searchsorted(limits.interval, np.arange(len(self.step)))
+        N = len(self.shapes.step)
+        self.first_points = np.searchsorted(limits.interval, np.arange(N))
+        # The first, second and third unknowns of all intervals.
+        stride = self.shapes.stride
+        self.slices = [slice(a, a + stride * (N - 1) + 1, stride) for a in range(3)]
         self.neighbours = self.first + np.arange(3)[:, None]
         k, _, P = limits.null.shape
         self.null = np.concatenate([limits.null, np.zeros((k, limits.cone_rows.shape[1], P))], axis=1)
 
     def run(self, start: Start, tolerance: float) -> Profile:
-        x, nu = np.zeros(len(self.free)), start.nu
-        x[::2], x[1::2] = start.z, start.b
+        x, nu = self.shapes.unknowns(start.z, start.b), start.nu
         self.evaluate(x, nu)
         self.accept()
         if not np.all(self.S > 0.0):
@@ -289,7 +278,7 @@ class _Solver:
             gap, residual = self.lagrangian(x, gradient)
             mu = gap / size
             if central is start and gap < _CENTRAL * time and residual < _CENTRAL * time:
-                central = Start(x[::2].copy(), x[1::2].copy(), nu, gap / time, self.lam.copy())
+                central = Start(*self.shapes.profile(x), nu, gap / time, self.lam.copy())
             if gap < tolerance * time and residual < tolerance * time:
                 break
             self.factorise()
@@ -315,8 +304,8 @@ class _Solver:
             time, gradient = self.time(x)
         gap = float(np.vdot(self.lam, self.S)) + residual
         if central is start:
-            central = Start(x[::2].copy(), x[1::2].copy(), nu, gap / time, self.lam.copy())
-        return Profile(x[::2].copy(), x[1::2].copy(), nu, self.lam, self.S, time, gap, iterations, central)
+            central = Start(*self.shapes.profile(x), nu, gap / time, self.lam.copy())
+        return Profile(*self.shapes.profile(x), nu, self.lam, self.S, time, gap, iterations, central)
 
     @property
     def S(self) -> Array:
@@ -345,14 +334,13 @@ class _Solver:
 
     def inner(self, x: Array) -> Array:
         """Squared speeds where time is summed (places, N)."""
-        return np.asarray(self.inner_x[0] * x[:-1:2] + self.inner_x[1] * x[1::2] + self.inner_x[2] * x[2::2])
+        near = np.stack([x[part] for part in self.slices])
+        return np.asarray(np.einsum("aqn,an->qn", self.inner_x, near))
 
-    @staticmethod
-    def scatter(total: Array, parts: Array) -> None:
+    def scatter(self, total: Array, parts: Array) -> None:
         """Add what belongs to the three unknowns of each interval (3, N) to all of them."""
-        total[:-1:2] += parts[0]
-        total[1::2] += parts[1]
-        total[2::2] += parts[2]
+        for part, values in zip(self.slices, parts, strict=True):
+            total[part] += values
 
     def gather(self, g_u: Array, g_z: Array) -> Array:
         """Derivatives by u and z of the points as derivatives by the unknowns."""
@@ -377,9 +365,9 @@ class _Solver:
         self.add_cones(curvature)
         self.curvature = curvature
         pull = self.gather(_sum(lam, point.S_u), _sum(lam, point.S_z))
-        scale = np.empty_like(x)
-        scale[::2], scale[1::2] = x[::2], x[2::2] + x[:-1:2]
-        return float(np.vdot(lam, point.S)), float(np.max(np.abs((gradient - pull) * scale)))
+        near, slope = (np.stack([part[at] for at in self.slices]) for part in (x, gradient - pull))
+        scale = np.stack([near[0], near[0] + near[2], near[2]])
+        return float(np.vdot(lam, point.S)), float(np.max(np.abs(slope * scale)))
 
     def add_cones(self, curvature: Array) -> None:
         """Add the curvature of cones (3, P)."""
@@ -409,7 +397,8 @@ class _Solver:
         # Diagonals from the main one, as LAPACK stores the lower part of a banded matrix.
         band = np.zeros((3, len(self.free)))
         self.scatter(band[0], H[[0, 3, 5]])
-        band[1, :-1:2], band[1, 1::2], band[2, :-1:2] = H[1], H[4], H[2]
+        for away, first, values in ((1, 0, H[1]), (1, 1, H[4]), (2, 0, H[2])):
+            band[away, self.slices[first]] += values
         fixed = ~self.free
         band[0, fixed], band[1:, fixed] = 1.0, 0.0
         for away in (1, 2):
@@ -473,17 +462,17 @@ class _Solver:
 class _NativeSolver(_Solver):
     """The method in native loops, without internal forces."""
 
-    def __init__(self, limits: PointLimits, step: Array, free: Array, kernels: Kernels) -> None:
+    def __init__(self, limits: PointLimits, shapes: Shapes, kernels: Kernels) -> None:
         self.kernels = kernels
-        super().__init__(limits, step, free)
+        super().__init__(limits, shapes)
 
     def prepare(self) -> None:
         """Buffers of the loops."""
         limits, n = self.limits, len(self.free)
         R, P = limits.rows.shape[1:]
         self.has_cones = limits.cones.shape[2] > 0
-        sizes = {"P": P, "M": R + limits.cones.shape[2], "R": R, "N": len(self.step), "n": n}
-        sizes |= {"Q": len(self.weight), "stride": 2}
+        sizes = {"P": P, "M": R + limits.cones.shape[2], "R": R, "N": self.weight.shape[1], "n": n}
+        sizes |= {"Q": len(self.weight), "stride": self.shapes.stride}
         free = np.zeros(n + 2)
         free[:n] = self.free
         arrays = {name: getattr(self, name) for name in ("first", "u_x", "z_x", "weight")}
@@ -565,42 +554,6 @@ class _Internal(NamedTuple):
 def _sum(a: Array, b: Array) -> Array:
     """Sums of products over the first dimension (P,)."""
     return np.asarray(np.einsum("rp,rp->p", a, b))
-
-
-def _shapes(theta: Array) -> Array:
-    """Derivatives of z by the three unknowns of an interval, (3, ...)."""
-    return np.stack([1.0 - theta, 4.0 * theta * (1.0 - theta), theta])
-
-
-@lru_cache(maxsize=16)
-def _quadrature(stops: tuple[int, ...], intervals: int) -> tuple[Array, Array, Array]:
-    """Weights (6, N) of places of an interval at which 1 / sqrt(z) is summed, and z there by the unknowns.
-
-    Derivatives (3, 6, N), and their products by pairs (6, 6, N). The last place is the end, of no weight: z
-    is to be positive there, too.
-    """
-    theta, weight = (np.tile(part[:, None], intervals) for part in _INNER)
-    # Next to a stop 1 / sqrt(theta) is in the weight.
-    start, v = _AT_STOP
-    after = [node for node in stops if node < intervals]
-    before = [node - 1 for node in stops if node > 0]
-    theta[:, after], weight[:, after] = start[:, None], v[:, None]
-    theta[:, before], weight[:, before] = 1.0 - start[:, None], v[:, None]
-    end = np.ones((1, intervals))
-    end[0, before] = 0.5
-    shapes = _shapes(np.concatenate([theta, end]))
-    return np.concatenate([weight, 0.0 * end]), shapes, shapes[_FIRST] * shapes[_SECOND]
-
-
-def _rules() -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Nodes and weights of Gauss's rules on (0, 1), and next to a stop at 0."""
-    x, w = roots_legendre(_GAUSS)
-    y, v = roots_jacobi(_GAUSS, 0.0, -0.5)
-    start = 0.5 * (1.0 + y)
-    return (0.5 * (1.0 + x), 0.5 * w), (start, v * np.sqrt(0.5) * np.sqrt(start))
-
-
-_INNER, _AT_STOP = _rules()
 
 
 def _largest_step(least: float) -> float:

@@ -153,10 +153,16 @@ class PlatformLimits:
     Attributes:
         speed: of |v_i|, m/s and rad/s.
         acceleration: of |a_i|, m/s^2 and rad/s^2.
+        jerk: of |da_i/dt|, m/s^3 and rad/s^3.
     """
 
     speed: Any = None
     acceleration: Any = None
+    jerk: Any = None
+
+    def jerks(self, robot: Robot) -> Array:
+        """Limits of the jerk (coordinates,), infinite for none."""
+        return _read_limit(self.jerk, robot.motion.coordinates, "the platform's jerk")
 
 
 @dataclass(frozen=True)
@@ -221,6 +227,7 @@ class Limits:
             _read_limit(limit, (name,), f"the reaction in {name}")
         if self.tool.tool:
             find_tool(robot, self.tool.tool)
+        self.platform.jerks(robot)
         drives = self.drives.numbers(robot)
         bounded = {"force", "stall_force"} & set(drives) or self.platform.acceleration is not None
         bounded = bounded or any(len(curve) > 0 for curve in self.drives.curves(robot))
@@ -264,6 +271,13 @@ class LimitRows:
             if fall is not None:
                 row[2] -= fall
             self.add_row(name, row, None if null is None else side * null)
+
+    def add_unlimited(self, count: int) -> None:
+        """Rows that limit nothing, up to a number of rows."""
+        while len(self.rows) < count:
+            row = np.zeros((4, self.count))
+            row[3] = 1.0
+            self.add_row(LimitName("none", ""), row)
 
     def add_cone(self, name: LimitName, row: Array, cone: Array) -> None:
         """A cone |cone . phi| <= row . phi, with rows (4, P) and (4, P, 3)."""

@@ -15,6 +15,7 @@ the motion keeps its limits everywhere, not only at nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -32,10 +33,10 @@ from nacelle.motion.interior_point import (
     Start,
     evaluate_slacks,
     fastest_profile,
-    profile_at,
 )
 from nacelle.motion.kernels import WIDTH
 from nacelle.motion.limits import DriveLimits, LimitName, LimitRows, Limits, PlatformLimits, ToolLimits
+from nacelle.motion.profile_shapes import Motion, Shapes
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.along_path import AlongPath, Path
@@ -49,10 +50,12 @@ _RESERVE, _MARGIN = 6e-6, 4e-6
 # Violation below which a larger reserve does without a further point.
 _SMALL = 1e-5
 # Gap over the time at which nodes are good enough to be cut, and at which the motion is found.
-_LOOSE, _TIGHT = 1e-3, 1e-7
+_FAR, _LOOSE, _TIGHT = 1e-2, 1e-3, 1e-7
 # Violation above which an interval is halved, error of the time, as a part of it, that an interval may cause,
 # parts of the first intervals that are not halved for it any more, and rounds of all that.
 _COARSE, _ERROR, _FINEST, _ROUNDS = 2e-3, 1e-5, 32, 24
+# Profiles at most about which limits of the jerk are replaced by tangents.
+_TANGENTS = 60
 # Relative change of the time below which friction that is no polynomial of the speed is settled.
 _SETTLED = 1e-6
 # Slack below which a limit is saturated.
@@ -110,39 +113,47 @@ class TimeOptimal(Plottable):
         times = np.diff(self.trajectory.knots)
         used = 1.0 - profile.slacks
         result: dict[LimitName, tuple[Array, float]] = {}
-        for r, (name, exponent) in enumerate(self.names):
-            close = (
-                np.bincount(self.points.interval, profile.slacks[r] < _SATURATED, minlength=len(step)) > 0.5
-            )
+        owner = self.points.owner
+        entries = [(name, exponent, r, owner < 0) for r, (name, exponent) in enumerate(self.names)]
+        for k in np.unique(owner[owner >= 0]):
+            name = LimitName("jerk", self.robot.motion.coordinates[k])
+            entries += [(name, 1.0, r, owner == k) for r in range(2)]
+        for name, exponent, r, at in entries:
+            saturated = profile.slacks[r, at] < _SATURATED
+            close = np.bincount(self.points.interval[at], saturated, minlength=len(step)) > 0.5
             before, cost = result.get(name, (np.zeros(len(step), dtype=bool), 0.0))
-            cost -= exponent * float(np.sum(profile.multipliers[r] * used[r]))
+            cost -= exponent * float(np.sum(profile.multipliers[r, at] * used[r, at]))
             result[name] = (before | close, cost)
-        entries = [
+        saturations = [
             Saturation(name, float(np.sum(times[close]) / self.duration), cost)
             for name, (close, cost) in result.items()
             if np.any(close) or abs(cost) > 1e-6 * self.duration
         ]
-        return tuple(sorted(entries, key=lambda item: item.sensitivity))
+        return tuple(sorted(saturations, key=lambda item: item.sensitivity))
 
     @cached_property
     def lower_bound(self) -> float:
-        """A time that no motion along the path within the limits goes below, s; 0 with redundant actuators.
+        """A time that no motion along the path within the limits goes below, s.
+
+        It is 0, no certificate, with limits of the jerk.
 
         The certificate of the motion: `duration` less this bounds what is left to the optimum
         (`nacelle.motion.bound`), where limits are not convex, too.
         """
         dynamics = PathDynamics(self.robot, self.trajectory.path, self.limits, friction=self.friction)
-        if dynamics.internal > 0:
+        if self.trajectory.smooth:
             return 0.0
         motion, profile, points = self.trajectory, self.profile, self.points
         step = np.diff(motion.s)
+        stops = np.searchsorted(motion.s, motion.path.stops - 1e-12 * motion.path.length)
+        shapes = Shapes(step, stops, smooth=False)
         parts, weights = bound_places(profile.z > 0.0)
         i, theta = np.repeat(np.arange(len(step)), parts.shape[1]), parts.ravel()
-        z = profile_at(step, profile.z, profile.b, i, theta)[1]
+        z = shapes.at(profile.z, profile.b, i, theta).z
         s, p = motion.s[i] + theta * step[i], np.sqrt(z)
         limits, _ = dynamics.limits_at(s, p, i, theta, moving=np.ones_like(p), spread=NARROW)
-        at_points = profile_at(step, profile.z, profile.b, points.interval, points.theta)
-        slope = evaluate_slacks(points, *at_points, profile.nu).S_u
+        at_points = shapes.at(profile.z, profile.b, points.interval, points.theta)
+        slope = evaluate_slacks(points, at_points.u, at_points.z, profile.nu).S_u
         pull = np.sum(profile.multipliers * slope, axis=0)
         mean = np.bincount(points.interval, pull, len(step)) / step
         costate = costate_at(s, motion.path.stops, motion.s, profile.z, mean)
@@ -219,7 +230,7 @@ def time_optimal(
     if intervals < 4:
         raise KinematicsError(f"a path needs 4 intervals or more, got {intervals}")
     dynamics = PathDynamics(robot, path, limits, friction=friction)
-    s = _first_nodes(path, intervals)
+    s = _first_nodes(path, intervals, 2 if limits.platform.jerk is None else 4)
     dynamics.require_within_positions(s)
     reversals = dynamics.friction_reversals(s)
     search = _Search(dynamics, _merge_nodes(s, reversals), verify)
@@ -241,18 +252,18 @@ def time_optimal(
             f"{robot.name}: after {rounds} rounds the profile still violates a limit by {search.worst:.1e} "
             "between nodes (give more intervals)"
         )
-    trajectory = AlongPath(path, search.s, search.profile.z, search.profile.b)
+    trajectory = AlongPath(path, search.s, search.profile.z, search.profile.b, smooth=search.smooth)
     names = tuple(zip(search.rows.names, search.rows.exponents, strict=True))
     names += tuple((name, 1.0) for name in search.rows.cone_names)
     return TimeOptimal(robot, limits, trajectory, search.profile, search.points, names, friction, rounds)
 
 
-def _first_nodes(path: Path, intervals: int) -> Array:
+def _first_nodes(path: Path, intervals: int, least: int) -> Array:
     """Nodes with all knots and stops among them, about equally spaced."""
     ends = np.unique(np.concatenate([path.knots, path.stops]))
     ends = ends[np.concatenate([[True], np.diff(ends) > 1e-12 * path.length])]
     ends[-1] = path.length
-    counts = np.maximum(np.ceil(np.diff(ends) / path.length * intervals - 1e-9).astype(int), 2)
+    counts = np.maximum(np.ceil(np.diff(ends) / path.length * intervals - 1e-9).astype(int), least)
     parts = [np.linspace(a, b, n, endpoint=False) for (a, b), n in zip(pairwise(ends), counts, strict=True)]
     return np.concatenate([*parts, ends[-1:]])
 
@@ -274,26 +285,66 @@ class _Search:
     """
 
     def __init__(self, dynamics: PathDynamics, s: Array, verify: bool) -> None:
-        self.dynamics, self.s = dynamics, s
-        N = len(s) - 1
+        self.dynamics, self.smooth = dynamics, dynamics.limits.platform.jerk is not None
         count = 2 if not verify else _REDUNDANT_PLACES if dynamics.internal else _PLACES
         self.parts = np.linspace(0.0, 1.0, count + 1)
         self.first_points = np.isin(self.parts, (0.0, 0.5, 1.0))
+        self.finest = float(np.max(np.diff(s))) / _FINEST
+        self.worst = np.inf
+        self._begin(s)
+        self._require_rest()
+        if self.smooth and len(ramps := self._ramp_nodes()):
+            self._begin(_merge_nodes(s, ramps))
+
+    def _begin(self, s: Array) -> None:
+        """Begin with nodes."""
+        self.s, N = s, len(s) - 1
         self.chosen = np.tile(self.first_points, (N, 1))
         self.z: Array | None = None
-        self.b = np.zeros(N)
-        self.worst = np.inf
-        self.reserve = np.full(N, _RESERVE)
-        self.finest = float(np.max(np.diff(s))) / _FINEST
+        self.b, self.reserve = np.zeros(N), np.full(N, _RESERVE)
+        self.shapes = Shapes(np.diff(s), self._stop_nodes(), self.smooth)
         self.limits, self.rows = self._limits_of(np.arange(N), WIDE)
-        self._require_rest()
+        self.jerk = self._jerk_terms()
+
+    def _ramp_nodes(self) -> Array:
+        """Nodes next to stops, where s'' rises to what forces allow while the jerk is at its limit.
+
+        With s = j t^3 / 6 it has risen to u at s = u^3 / (6 j^2). From there on distances double.
+        """
+        N, K = self.chosen.shape
+        nodes: list[Array] = []
+        for column in range(N * K, len(self.limits.theta)):
+            k, starts = self.limits.interval[column], self.limits.theta[column] < 0.5
+            side, at = (1.0, k * K) if starts else (-1.0, k * K + K - 1)
+            force, rest = side * self.limits.rows[0, :, column], self.limits.rows[3, :, column]
+            highest = np.min(-rest[force < 0.0] / force[force < 0.0], initial=np.inf)
+            jerk = 1.0 / np.max(np.abs(self.jerk[0, :, at]))
+            ramp, step = highest**3 / (6.0 * jerk**2), self.s[k + 1] - self.s[k]
+            if ramp < 0.5 * step:
+                count = int(np.ceil(np.log2(step / max(ramp, 1e-7 * step))))
+                nodes.append(
+                    self.s[k if starts else k + 1] + side * step * 0.5 ** np.arange(1.0, count + 1.0)
+                )
+        return np.concatenate([np.zeros(0), *nodes])
+
+    def _jerk_terms(self) -> Array:
+        """Terms of limited jerks at all places (3, coordinates, N K)."""
+        N, K = self.chosen.shape
+        if not self.smooth:
+            return np.zeros((3, 0, N * K))
+        i = self.limits.interval[: N * K]
+        s = self.s[i] + self.limits.theta[: N * K] * np.diff(self.s)[i]
+        return self.dynamics.jerk_terms(s, self.s[i], self.s[i + 1])
 
     def _theta(self, k: Array) -> Array:
-        """Parts of intervals k at which their places lie (len(k), K), denser towards a stop."""
+        """Parts of intervals k at which their places lie (len(k), K), denser at both ends next to a stop."""
         stops, t = self._stop_nodes(), self.parts
         theta = np.tile(t, (len(k), 1))
-        theta[np.isin(k, stops[:-1])] = t**2
-        theta[np.isin(k, stops[1:] - 1)] = 1.0 - (1.0 - t) ** 2
+        # Roots of the distance from a stop occur, cubic ones with limits of the jerk; bends at the other end.
+        n = 3 if self.smooth else 2
+        rise = t**n * (n + 1 - n * t)
+        theta[np.isin(k, stops[:-1])] = rise
+        theta[np.isin(k, stops[1:] - 1)] = 1.0 - rise[::-1]
         return np.clip(theta, _INSIDE, 1.0 - _INSIDE)
 
     def _limits_of(self, k: Array, spread: float) -> tuple[PointLimits, LimitRows]:
@@ -315,20 +366,106 @@ class _Search:
 
     def solve(self, tolerance: float) -> None:
         """The fastest profile on these nodes."""
-        step, limits = np.diff(self.s), self.limits
-        at_rest = np.arange(self.chosen.size, len(limits.theta))
-        at = np.concatenate([np.flatnonzero(self.chosen), at_rest])
+        limits, count = self.limits, self.chosen.size
+        at = np.concatenate([np.flatnonzero(self.chosen), np.arange(count, len(limits.theta))])
         # Whole vectors of points: one more than once.
         at = np.append(at, np.repeat(at[-1:], -len(at) % WIDTH))
         at = at[np.argsort(limits.interval[at], kind="stable")]
-        self.points = points = limits.select(at)
+        points = limits.select(at)
+        self._hold(points)
+        start = self._start(points, at)
+        if self.smooth:
+            self._solve_smooth(points, at[at < count], start, tolerance)
+        else:
+            self.points = points
+            self.profile = fastest_profile(points, self.shapes, start, tolerance)
+        self.z, self.b, self.central = self.profile.z, self.profile.b, self.profile.central
+        self.multipliers = np.full((len(self.profile.slacks), len(limits.theta)), np.nan)
+        if not self.smooth:
+            self.multipliers[:, at] = self.central.multipliers
+
+    def _hold(self, points: PointLimits) -> None:
+        """Hold a part of the limits in reserve."""
         held = self.reserve[points.interval]
         points.rows[3] -= held
         points.cone_rows[3] -= held
-        self.profile = fastest_profile(points, step, self._start(points, step, at), tolerance)
-        self.z, self.b, self.central = self.profile.z, self.profile.b, self.profile.central
-        self.multipliers = np.full((len(self.profile.slacks), len(limits.theta)), np.nan)
-        self.multipliers[:, at] = self.central.multipliers
+
+    def _solve_smooth(self, points: PointLimits, at: Array, start: Start, tolerance: float) -> None:
+        """The fastest profile with limited jerks, which hold at some places, too.
+
+        |w ds''/ds + 3 w' s'' + w'' z| <= J / sqrt(z): the right side is convex in z. It is replaced by its
+        tangent at the profile before, which lies below it, so every profile keeps the limits; each is a
+        start for the next, until the time no longer changes.
+        """
+        z, b = start.z, start.b
+        if self.z is None:
+            # Jerks grow with the speed's third power.
+            limits, count = self.limits, self.chosen.size
+            motion = self.shapes.at(z, b, limits.interval[:count], limits.theta[:count])
+            use = np.max(np.abs(self._jerk_use(motion)))
+            factor = min(1.0, float(0.5 / use) ** (2.0 / 3.0))
+            z, b = factor * z, factor * b
+        gap, time = _FAR if self.z is None else _LOOSE, np.inf
+        multipliers = np.zeros(0)
+        for _ in range(_TANGENTS):
+            motion = self.shapes.at(z, b, self.limits.interval[at], self.limits.theta[at])
+            every = points
+            for owner in np.flatnonzero(np.any(self.jerk != 0.0, axis=(0, 2))):
+                limited = self._jerk_limits(int(owner), at, motion)
+                self._hold(limited)
+                every = every.append(limited)
+            order = np.argsort(every.interval, kind="stable")
+            every = every.select(np.append(order, np.repeat(order[-1:], -len(order) % WIDTH)))
+            if not multipliers.size:
+                multipliers = np.full((every.rows.shape[1] + every.cones.shape[2], len(every.theta)), np.nan)
+            start = self._scaled_start(every, Start(z, b, np.zeros(0), gap, multipliers))
+            self.points, self.profile = every, fastest_profile(every, self.shapes, start, gap)
+            z, b, multipliers = self.profile.z, self.profile.b, self.profile.multipliers
+            change, time = abs(time - self.profile.time) / self.profile.time, self.profile.time
+            if change < max(10.0 * gap, _SETTLED):
+                if gap <= tolerance:
+                    break
+                gap = tolerance
+        self.profile = self.profile._replace(central=Start(z, b, self.profile.nu, gap, multipliers))
+
+    def _scaled_start(self, points: PointLimits, start: Start) -> Start:
+        """A start within all limits: a profile, or a slower one of its kind."""
+        none = np.zeros((len(points.null), len(points.theta)))
+        for factor in (1.0, 1.0 - 1e-6, 0.9999, 0.998, 0.98, 0.9, 0.7):
+            motion = self.shapes.at(factor * start.z, factor * start.b, points.interval, points.theta)
+            u = points.argument(motion)
+            nu = _internal_forces(points, points.values(u, motion.z, none)) if len(none) else none
+            if np.all(points.values(u, motion.z, nu) > 1e-12):
+                gap = start.gap + 1.0 - factor
+                return Start(factor * start.z, factor * start.b, nu, gap, start.multipliers)
+        raise KinematicsError(f"{self.dynamics.robot.name}: no motion along the path keeps the limits")
+
+    def _jerk_use(self, motion: Motion) -> Array:
+        """Jerks over their limits (coordinates, N K) at all places."""
+        w, dw, ddw = self.jerk
+        slope = w * motion.rate + dw * motion.u + ddw * motion.z
+        return np.asarray(np.sqrt(np.maximum(motion.z, 0.0)) * slope)
+
+    def _jerk_limits(self, owner: int, at: Array, motion: Motion) -> PointLimits:
+        """Limits of the jerk of a coordinate at some places, about a motion there."""
+        w, dw, ddw = self.jerk[:, owner, at]
+        limits = self.limits.select(at)
+        rows = np.zeros_like(limits.rows)
+        rows[3] = 1.0
+        root, half = np.sqrt(motion.z), 0.5 / motion.z
+        for r, side in enumerate((-1.0, 1.0)):
+            rows[:, r] = side * root, side * root * ddw - half, np.zeros_like(w), np.full_like(w, 1.5)
+        cone_rows = np.zeros_like(limits.cone_rows)
+        cone_rows[3] = 1.0
+        return replace(
+            limits,
+            rows=rows,
+            null=np.zeros_like(limits.null),
+            cone_rows=cone_rows,
+            cones=np.zeros_like(limits.cones),
+            mix=np.stack([dw, w]),
+            owner=np.full(len(at), owner),
+        )
 
     def _stop_nodes(self) -> Array:
         """Numbers of the nodes at which the motion rests."""
@@ -338,21 +475,25 @@ class _Search:
     def speeds(self, interval: Array, theta: Array) -> Array:
         """Speeds s' of the profile at parts of intervals."""
         assert self.z is not None
-        z = profile_at(np.diff(self.s), self.z, self.b, interval, theta)[1]
+        z = self.shapes.at(self.z, self.b, interval, theta).z
         return np.asarray(np.sqrt(np.maximum(z, 1e-12 * np.max(self.z))))
 
     def verify(self) -> bool:
         """Whether no place within an interval violates a limit; else nodes and points are added."""
         assert self.z is not None
-        step, (N, K) = np.diff(self.s), self.chosen.shape
+        N, K = self.chosen.shape
         if not self.dynamics.is_reusable:
             self.limits, self.rows = self._limits_of(np.arange(N), NARROW)
         limits = self.limits
-        u, z = profile_at(step, self.z, self.b, limits.interval, limits.theta)
-        S = limits.values(u, z, np.zeros((len(limits.null), len(u))))
+        motion = self.shapes.at(self.z, self.b, limits.interval, limits.theta)
+        S = limits.values(motion.u, motion.z, np.zeros((len(limits.null), len(motion.u))))
         nu = _internal_forces(limits, S)
         S[: limits.rows.shape[1]] += np.sum(limits.null * nu[:, None], axis=0)
-        within = S[:, : N * K].reshape(-1, N, K)
+        within = S[:, : N * K]
+        if self.smooth:
+            jerk = self._jerk_use(Motion(*(part[: N * K] for part in motion)))
+            within = np.concatenate([within, 1.0 - jerk, 1.0 + jerk])
+        within = within.reshape(-1, N, K)
         least = np.min(within, axis=0, initial=1.0)
         if not self.dynamics.internal:
             # Between places, where a parabola through three of them is lowest.
@@ -385,15 +526,16 @@ class _Search:
             return
         theta = (np.arange(len(k)) - np.searchsorted(k, k) + 1) / pieces[k]
         assert self.z is not None
-        s, step, (N, K) = self.s, np.diff(self.s), self.chosen.shape
+        s, step, shapes, (N, K) = self.s, np.diff(self.s), self.shapes, self.chosen.shape
         at = np.concatenate([np.arange(N + 1.0), k + theta])
         order = np.argsort(at, kind="stable")
         self.s = np.concatenate([s, s[k] + theta * step[k]])[order]
+        self.shapes = Shapes(np.diff(self.s), self._stop_nodes(), self.smooth)
         source = np.minimum(at[order][:-1].astype(int), N - 1)
         width = np.diff(at[order]) ** 2
 
         def divide(z: Array, b: Array) -> tuple[Array, Array]:
-            return np.concatenate([z, profile_at(step, z, b, k, theta)[1]])[order], b[source] * width
+            return np.concatenate([z, shapes.at(z, b, k, theta).z])[order], b[source] * width
 
         self.z, self.b = divide(self.z, self.b)
         z, b = divide(self.central.z, self.central.b)
@@ -405,6 +547,7 @@ class _Search:
         self.chosen = np.where(fresh[:, None], self.first_points, self.chosen[source])
         if not self.dynamics.is_reusable:
             self.limits, self.rows = self._limits_of(np.arange(len(source)), NARROW)
+            self.jerk = self._jerk_terms()
             return
         old = columns[~fresh].ravel()
         new, self.rows = self._limits_of(np.flatnonzero(fresh), WIDE)
@@ -412,6 +555,7 @@ class _Search:
         both = kept.append(new)
         order = np.argsort(both.interval[: columns.size], kind="stable")
         self.limits = both.select(np.concatenate([order, np.arange(columns.size, len(both.theta))]))
+        self.jerk = self._jerk_terms()
 
     def pieces(self) -> Array:
         """Into how many pieces intervals are to be cut, since s'' jumps at one of their ends."""
@@ -419,6 +563,10 @@ class _Search:
         step = np.diff(self.s)
         mean, tilt = np.diff(self.z) / (2.0 * step), 2.0 * self.b / step
         jump = np.abs(mean[1:] + tilt[1:] - mean[:-1] + tilt[:-1])
+        if self.smooth:
+            # It does not jump, but may rise and fall as steeply as it can between nodes.
+            jump = np.abs(mean[1:] - mean[:-1])
+            jump[self.shapes.after[:-1] | self.shapes.before[1:]] = 0.0
         change = np.maximum(np.append(jump, 0.0), np.append(0.0, jump))
         p = np.sqrt(self.z)
         time = 2.0 * step / (p[1:] + p[:-1])
@@ -447,29 +595,21 @@ class _Search:
                 float(at),
             )
 
-    def _start(self, points: PointLimits, step: Array, at: Array) -> Start:
+    def _start(self, points: PointLimits, at: Array) -> Start:
         """A profile within all limits at points (places `at`), one from before or a slow one."""
         s = self.s
-        none = np.zeros((len(points.null), len(points.theta)))
-
-        def forces(u: Array, z: Array) -> Array:
-            return _internal_forces(points, points.values(u, z, none)) if len(none) else none
-
         if self.z is not None:
-            central = self.central
-            u, z = profile_at(step, central.z, central.b, points.interval, points.theta)
-            for factor in (1.0, 0.998, 0.98, 0.9, 0.7):
-                nu = forces(factor * u, factor * z)
-                if np.all(points.values(factor * u, factor * z, nu) > 0.0):
-                    gap = central.gap + 1.0 - factor
-                    return Start(factor * central.z, factor * central.b, nu, gap, self.multipliers[:, at])
-        shape, flat = np.zeros_like(s), np.zeros(len(step))
+            with suppress(KinematicsError):
+                return self._scaled_start(points, self.central._replace(multipliers=self.multipliers[:, at]))
+        shape, flat = np.zeros_like(s), np.zeros(len(s) - 1)
         for a, b in pairwise(self._stop_nodes()):
             here = s[a : b + 1]
             # It rises from one stop and falls to the next.
             shape[a : b + 1] = 4.0 * (here - here[0]) * (here[-1] - here) / (here[-1] - here[0]) ** 2
         rest, nu = _values_at_rest(points), _internal_forces(points)
-        u, z = profile_at(step, shape, flat, points.interval, points.theta)
+        # As the unknowns have it.
+        shape, flat = self.shapes.profile(self.shapes.unknowns(shape, flat))
+        u, z, _ = self.shapes.at(shape, flat, points.interval, points.theta)
         scale = self._largest_scale(points, u, z, rest)
         for _ in range(400):
             if np.all(0.1 * rest < points.values(scale * u, scale * z, nu)):

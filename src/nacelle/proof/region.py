@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,9 @@ from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.joint import Interval, JointKind, Primitive
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.program.program import Program
-from nacelle.program.trace import trace
+from nacelle.program.interval import ExactGraph
+from nacelle.program.program import Program, variable_slices
+from nacelle.program.trace import Symbol, straight_line_program, trace
 from nacelle.proof.equations import ProofError, RobotEquations, robot_equations
 from nacelle.spatial.physics import compact_form
 from nacelle.spatial.rotation import quat_product
@@ -150,18 +151,6 @@ class PoseRegion:
             )
         return next(k for k in range(2, 40) if square**k / math.factorial(2 * k) < _SERIES)
 
-    def signs(self, u: Array, rest: Array, z: Array) -> dict[str, Array]:
-        """The numbers that are positive where a pose is taken: "signs" (k,)."""
-        now = self._configuration(u, rest, z)
-        return {"signs": pack([value for _, value in self._signs(now)])}
-
-    def rates(self, u: Array, rest: Array, z: Array) -> dict[str, Array]:
-        """J_r^-1 without units: "J" (actuators, n)."""
-        rows, columns = jacobian_scales(self.robot)
-        return {
-            "J": compact_form(jacobian_at)(self._configuration(u, rest, z))["J"] / rows[:, None] * columns
-        }
-
     def _configuration(self, u: Array, rest: Array, z: Array) -> Configuration:
         x = self.pose(u, rest)
         if not self.equations.mechanism.unknown_count:
@@ -169,11 +158,10 @@ class PoseRegion:
             return configuration(self.robot, x, z)
         return self.equations.configuration(x, z)
 
-    @cached_property
+    @property
     def sign_names(self) -> tuple[str, ...]:
         """What the numbers of `signs` are."""
-        x, z = self.equations.reference
-        return tuple(name for name, _ in self._signs(self.equations.configuration(x, z)))
+        return self._traced[0]
 
     def _signs(self, now: Configuration) -> list[tuple[str, Scalar]]:
         robot, mechanism = self.robot, now.mechanism
@@ -220,6 +208,8 @@ class PoseRegion:
                         "turn: a pose does not say its turns; give it limits within a turn, or none"
                     )
                 return []
+            if (root := _constant_root(step.s)) is not None:
+                return _signs_of_elbow(name, step.c, root, Interval(low, high))
             middle = 0.5 * (low + high)
             cosine = step.c * math.cos(middle) + step.s * math.sin(middle)
             return [(f"angle of {name} within its limits", cosine - math.cos(0.5 * (high - low)))]
@@ -239,13 +229,28 @@ class PoseRegion:
         return 2 if self.rotations else 0
 
     @cached_property
-    def programs(self) -> dict[str, Program]:
-        """The traced equations: "signs" and "rates"."""
+    def _traced(self) -> tuple[tuple[str, ...], dict[str, Program]]:
+        """What the signs are, and the programs."""
+        rows, columns = jacobian_scales(self.robot)
+        names: list[str] = []
+
+        def numbers(u: Array, rest: Array, z: Array) -> dict[str, Array]:
+            now = self._configuration(u, rest, z)
+            signs = self._signs(now)
+            names[:] = [name for name, _ in signs]
+            return {
+                "signs": pack([value for _, value in signs]),
+                "J": compact_form(jacobian_at)(now)["J"] / rows[:, None] * columns,
+            }
+
         shapes = {"u": (len(self.names),), "rest": (self.rest_count,), "z": (self.equations.unknown_count,)}
-        return {
-            name: trace(function, shapes, name).program()
-            for name, function in (("signs", self.signs), ("rates", self.rates))
-        }
+        whole = trace(numbers, shapes, "region").program()
+        return tuple(names), dict(zip(("signs", "rates"), _with_bounded_roots(whole), strict=True))
+
+    @property
+    def programs(self) -> dict[str, Program]:
+        """The traced equations: "signs" (k,), and "rates" with J_r^-1 without units, "J" (actuators, n)."""
+        return self._traced[1]
 
     @cached_property
     def functions(self) -> dict[str, AffineFunction]:
@@ -260,6 +265,95 @@ def _series(square: Scalar, terms: int, first: int) -> Scalar:
     for coefficient in coefficients[-2::-1]:
         value = value * square + coefficient
     return value
+
+
+class _Root(NamedTuple):
+    """factor sqrt(square), traced, with a constant factor."""
+
+    factor: float
+    square: Symbol
+
+
+def _constant_root(value: Scalar) -> _Root | None:
+    """A root with a constant factor; None for anything else."""
+    factor = 1.0
+    while isinstance(value, Symbol):
+        op, *operands = value.graph.nodes[value.index]
+        terms = [Symbol(value.graph, k) for k in operands] if op in ("neg", "mul", "sqrt") else []
+        if op == "sqrt":
+            return _Root(factor, terms[0])
+        if op == "neg":
+            factor, value = -factor, terms[0]
+        elif op == "mul" and terms[0].constant is not None:
+            factor, value = factor * terms[0].constant, terms[1]
+        elif op == "mul" and terms[1].constant is not None:
+            factor, value = factor * terms[1].constant, terms[0]
+        else:
+            return None
+    return None
+
+
+def _signs_of_elbow(name: str, cosine: Scalar, root: _Root, limits: Interval) -> list[tuple[str, Scalar]]:
+    """The limits of an angle whose sine is a root, by its cosine, which has none.
+
+    The sine has the sign of the branch: the angle is within half a turn. That its square is above the
+    smallest one within the limits follows from them; it is stated, a little below, for roots to be bounded.
+    """
+    low, high = limits if root.factor > 0.0 else (-limits[1], -limits[0])
+    turns = 2.0 * math.pi * math.floor(0.5 * (low + high) / (2.0 * math.pi) + 1e-9)
+    low, high = max(low - turns, 0.0), min(high - turns, math.pi)
+    if high <= low:
+        return [(f"angle of {name} within its limits", cosine * 0.0 - 1.0)]
+    signs = []
+    if low > 0.0:
+        signs.append((f"angle of {name} off its limit next to 0", math.cos(low) - cosine))
+    if high < math.pi:
+        signs.append((f"angle of {name} off its limit next to half a turn", cosine - math.cos(high)))
+    least = min(math.sin(low), math.sin(high)) ** 2 * (1.0 - 1e-9)
+    if least > 1e-6:
+        signs.append((f"squared sine of {name}", root.square * root.factor**2 - least))
+    return signs
+
+
+def _with_bounded_roots(program: Program) -> list[Program]:
+    """The programs of "signs" and of "J", with sqrt(max(v, a)) for sqrt(v) where a sign demands v > a.
+
+    Where a pose is taken these are the same numbers, and where it is not that sign says so; but these are
+    defined on all boxes that such poses share with others.
+    """
+    code = program.code
+    constants = {k: operands[0] for k, (op, *operands) in enumerate(code) if op == "const"}
+    least: dict[int, float] = {}
+    for k in program.results[: program.outputs[0].size]:
+        op, *operands = code[k]
+        if op != "sub" or operands[1] not in constants:
+            continue
+        node, bound = operands[0], constants[operands[1]]
+        inner, *factors = code[node]
+        if inner == "mul" and factors[0] in constants:
+            node, bound = factors[1], bound / constants[factors[0]]
+        elif inner in ("mul", "div") and factors[1] in constants:
+            scale = constants[factors[1]]
+            node, bound = factors[0], bound * scale if inner == "div" else bound / scale
+        if bound > 0.0:
+            least[node] = max(least.get(node, 0.0), bound * (1.0 - 1e-6))
+    graph, nodes = ExactGraph(), []
+    for op, *operands in code:
+        if op == "const":
+            nodes.append(graph.const(operands[0]))
+        elif op == "input":
+            nodes.append(graph.input(operands[0]))
+        else:
+            terms = [nodes[k] for k in operands]
+            if op == "sqrt" and operands[0] in least:
+                terms = [graph.binary("max", terms[0], graph.const(least[operands[0]]))]
+            nodes.append(graph.apply(op, *terms))
+    return [
+        straight_line_program(
+            name, graph, program.inputs, [variable], [nodes[k] for k in program.results[span]]
+        )
+        for name, (variable, span) in zip(("signs", "rates"), variable_slices(program.outputs), strict=True)
+    ]
 
 
 def _tilt_cosine(now: Configuration, j: int) -> Scalar:

@@ -445,7 +445,9 @@ def search_region(region: PoseRegion, decided: float, boxes: int) -> ProvenWorks
             report(min(1.0, kept.size / boxes))
             if total <= allowed:
                 break
-            count = min(_BLOCK // 2, (boxes - kept.size + 1) // 2, int(np.count_nonzero(volumes)))
+            # Of many leaves many are halved at a time: each time all of them are looked through.
+            count = max(_BLOCK // 2, len(leaves) // 16)
+            count = min(count, (boxes - kept.size + 1) // 2, int(np.count_nonzero(volumes)))
             worst = np.argpartition(volumes, len(volumes) - count)[len(volumes) - count :]
             chosen = np.sort(leaves[worst])
             first = kept.size

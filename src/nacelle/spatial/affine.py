@@ -215,30 +215,30 @@ class Affine:
         """`a` where self > 0, `b` where it is not, and both together where that is not decided."""
         like = next(value for value in (self, a, b) if isinstance(value, Affine))
         condition, a, b = (like._constant(value) for value in (self, a, b))
-        sides, first, second = condition.interval, a.interval, b.interval
-        both = _from_interval(
-            Interval(scalar.minimum(first.lo, second.lo), scalar.maximum(first.hi, second.hi)), len(a.g)
-        )
+        first, second = a.interval, b.interval
+        both = Interval(scalar.minimum(first.lo, second.lo), scalar.maximum(first.hi, second.hi))
+        return _choose(condition, a, b, _from_interval(both, len(a.g)))
 
-        def pick(positive: Scalar, negative: Scalar, hull: Scalar) -> Scalar:
-            return where(sides.lo, positive, where(-sides.hi, negative, hull))
+    def maximum(self: Any, other: Any) -> Affine:
+        """The larger of two.
 
-        g = tuple(
-            0.0 if is_zero(u) and is_zero(v) else pick(u, v, 0.0) for u, v in zip(a.g, b.g, strict=True)
-        )
-        return Affine(pick(a.c, b.c, both.c), g, pick(a.e, b.e, both.e) + _propagate_nan(condition.e))
+        Of d between l < 0 and h > 0 max(d, 0) lies between k d and k d - k l, k = h/(h - l): with another k
+        from 0 to 1, as it is rounded, between k d and k d + max(-k l, (1 - k) h).
+        """
+        like = self if isinstance(self, Affine) else other
+        a, b = like._constant(self), like._constant(other)
+        d = a - b
+        sides = d.interval
+        share = scalar.minimum(scalar.maximum(scalar.divide(sides.hi, sides.hi - sides.lo + _TINY), 0.0), 1.0)
+        above = 0.5 * scalar.maximum(share * -sides.lo, (1.0 - share) * sides.hi)
+        both = b + d * share + above
+        both.e = _above(both.e + above)
+        return _choose(d, a, b, both)
 
     def minimum(self: Any, other: Any) -> Affine:
         """The smaller of two."""
         like = self if isinstance(self, Affine) else other
-        a, b = like._constant(self), like._constant(other)
-        return Affine.where(b - a, a, b)
-
-    def maximum(self: Any, other: Any) -> Affine:
-        """The larger of two."""
-        like = self if isinstance(self, Affine) else other
-        a, b = like._constant(self), like._constant(other)
-        return Affine.where(a - b, a, b)
+        return -Affine.maximum(-like._constant(self), -like._constant(other))
 
     def exp(self) -> Affine:
         """Exponential."""
@@ -271,6 +271,19 @@ def _from_interval(bounds: Interval, size: int) -> Affine:
     middle = 0.5 * bounds.lo + 0.5 * bounds.hi
     e = maximum(round_up(bounds.hi - middle), round_up(middle - bounds.lo))
     return Affine(middle, (0.0,) * size, e, 0.0)
+
+
+def _choose(condition: Affine, a: Affine, b: Affine, both: Affine) -> Affine:
+    """`a` where a form is above 0, `b` where it is not, and `both` where that is not decided."""
+    sides = condition.interval
+
+    def pick(positive: Scalar, negative: Scalar, open_: Scalar) -> Scalar:
+        if is_zero(positive) and is_zero(negative) and is_zero(open_):
+            return 0.0
+        return where(sides.lo, positive, where(-sides.hi, negative, open_))
+
+    g = tuple(pick(*entries) for entries in zip(a.g, b.g, both.g, strict=True))
+    return Affine(pick(a.c, b.c, both.c), g, pick(a.e, b.e, both.e) + _propagate_nan(condition.e))
 
 
 def _above(error: Scalar) -> Scalar:

@@ -145,7 +145,7 @@ def _require_moving(piece: Trajectory) -> None:
 class AlongPath(Trajectory):
     """A motion along a path with s'' linear in s between nodes."""
 
-    def __init__(self, path: Path, s: Array, z: Array, b: Array) -> None:
+    def __init__(self, path: Path, s: Array, z: Array, b: Array, *, smooth: bool = False) -> None:
         """Make the motion.
 
         Args:
@@ -153,8 +153,10 @@ class AlongPath(Trajectory):
             s: rising parameters (N + 1,) from 0 to the end of the path.
             z: squared speeds s'^2 there (N + 1,); of two neighbours at most one is zero.
             b: bends of z above a straight line in the middle of every interval (N,).
+            smooth: whether s'' begins and ends at zero where the motion rests: next to a stop d^3 s/dt^3 is
+                constant, s = d (t / T)^3.
         """
-        self._path = path
+        self._path, self.smooth = path, smooth
         self.s, self.z, self.b = (np.array(part, dtype=float) for part in (s, z, b))
         step = np.diff(self.s)
         self._p = np.sqrt(self.z)
@@ -162,6 +164,8 @@ class AlongPath(Trajectory):
         self._u = np.diff(self.z) / (2.0 * step) - 0.5 * self._k * step
         half = step / (self._p[1:] + self._p[:-1])
         steps = 2.0 * half * _inverse_tangent(self._k * half**2)
+        self._starts, self._ends = (smooth & (part == 0.0) for part in (self.z[:-1], self.z[1:]))
+        steps = np.where(self._starts | self._ends, 3.0 * half, steps)
         times = np.concatenate([[0.0], np.cumsum(steps)])
         super().__init__(path.motion, float(times[-1]), times)
 
@@ -179,7 +183,18 @@ class AlongPath(Trajectory):
         # Rounding must not lead beyond the ends of an interval, where the path may bend otherwise.
         s = np.clip(self.s[k] + way, self.s[k], self.s[k + 1])
         speed = p * (1.0 + stiffness * tau**2 * cosine) + u * tau * sine
-        return s, np.maximum(speed, 0.0), u + stiffness * way
+        acceleration = u + stiffness * way
+        if self.smooth:
+            for ends, side in ((self._starts, 1.0), (self._ends, -1.0)):
+                here = ends[k]
+                if np.any(here):
+                    j, T = k[here], np.diff(self.knots)[k[here]]
+                    part = tau[here] / T if side > 0.0 else 1.0 - tau[here] / T
+                    node = j if side > 0.0 else j + 1
+                    top = np.maximum(self._p[j], self._p[j + 1])
+                    s[here] = self.s[node] + side * (self.s[j + 1] - self.s[j]) * part**3
+                    speed[here], acceleration[here] = top * part**2, side * 2.0 * top / T * part
+        return s, np.maximum(speed, 0.0), acceleration
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""

@@ -63,7 +63,7 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.data.filters import HALF_LENGTH, long_run_covariance, repeat_lags
+from nacelle.identification.data.filters import HALF_LENGTH, long_run_covariance
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.regression import Regression, as_parts, regression
 from nacelle.model.numbers import INERTIA_NAMES
@@ -145,9 +145,8 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
     variances = np.diag(alike)
     # B' (k, k) from the products of moments at near times.
     moments = np.einsum("tik,ti->tk", Q, residuals)
-    parts = data.parts()
-    repeats = [repeat_lags(data.force[part]) for part in parts]
-    B = long_run_covariance([moments[part] for part in parts], _LAGS, repeats)
+    repeats = data.repeats
+    B = long_run_covariance([moments[part] for part in data.parts()], _LAGS, repeats)
     # Residuals that come again with a periodic motion count once; those of few equations are too small.
     count = distinct_equations(data)
     left = count - Q.shape[2]
@@ -161,7 +160,8 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
 
 def distinct_equations(data: Regression) -> float:
     """How many equations there are, those that come again with a periodic motion counted once."""
-    counts = [data.count_in(part) / (1 + len(repeat_lags(data.force[part]))) for part in data.parts()]
+    pairs = zip(data.parts(), data.repeats, strict=True)
+    counts = [data.count_in(part) / (1 + len(repeats)) for part, repeats in pairs]
     return len(data.rows) * sum(counts)
 
 

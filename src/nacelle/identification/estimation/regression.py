@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.filters import HALF_LENGTH, decimate, decimation_centres
+from nacelle.identification.data.filters import HALF_LENGTH, decimate, decimation_centres, repeat_lags
 from nacelle.identification.data.poses import PlatformMotion
 from nacelle.identification.data.preparation import Samples
 from nacelle.kinematics.flags import has_failed
@@ -66,6 +67,11 @@ class Regression:
         """Places of the uninterrupted parts."""
         ends = np.cumsum(self.lengths)
         return [slice(end - length, end) for end, length in zip(ends, self.lengths, strict=True)]
+
+    @cached_property
+    def repeats(self) -> list[list[int]]:
+        """Of each part the lags, in samples, after which the motion comes again."""
+        return [repeat_lags(self.force[part]) for part in self.parts()]
 
     def with_instruments(self, motions: Sequence[PlatformMotion], samples: Sequence[Samples]) -> Regression:
         """The same regression with instruments from other motions, one a part, where those are sound."""

@@ -436,7 +436,7 @@ _STAGES = (
     OptimisationStage(0.2, 64.0, 1.5),
 )
 # Starts: the fewest, the most, and of how many coefficients times parameters one has the time.
-_FEWEST, _MOST, _WORK = 8, 32, 40000
+_FEWEST, _MOST, _WORK = 8, 24, 20000
 
 
 def default_start_count(problem: MotionDesign) -> int:

@@ -118,7 +118,7 @@ class MotionSearch:
 
     Attributes:
         criterion: what is minimised: "condition", or "log-det" for -log det(R^T R). Default "condition".
-        starts: how many of the random motions, the best ones, are improved; 8 to 32 if None, more where there
+        starts: how many of the random motions, the best ones, are improved; 8 to 24 if None, more where there
             are fewer coefficients and parameters. Default None.
         iterations: of the optimiser from each of them, at most. Default 100.
         seed: of the random motions; the same seed gives the same motion. Default 0.
