@@ -22,14 +22,16 @@ import numpy as np
 
 import nacelle
 from nacelle.kinematics.jacobian import _rate_maps
-from nacelle.motion import DriveLimits
+from nacelle.motion import DriveLimits, PlatformLimits
+from nacelle.simulation.driven_plant import driven_plant
+from nacelle.simulation.drives import Drives
 from nacelle.trajectory import Path, RoundedLines, Trapezoid, pick_and_place
 from nacelle.trajectory.sampling import sample_trajectory
 
 ROBOTS = ("delta", "delta4", "quattro", "fivebar")
 HOPS = {"fivebar": "25-200-25"}
 # Intervals of the transcription, and samples whose forces Pinocchio computes.
-INTERVALS, SAMPLES = (500, 1000), 2001
+INTERVALS, SAMPLES = (500, 1000), 2000
 
 
 def hop(robot, name):
@@ -308,7 +310,25 @@ def against_trapezoids(name):
     }
 
 
+def followed(name, period, jerk=None):
+    """Share of samples at which drives saturate as a controller follows the hop; 5 % of force held back."""
+    robot = nacelle.load(name)
+    result = nacelle.time_optimal(
+        robot,
+        hop(robot, name),
+        drives=DriveLimits(reserve=0.05),
+        platform=PlatformLimits(jerk=jerk),
+    )
+    law = nacelle.control.controller(robot, "cf-rb-friction", period)
+    run = nacelle.control.closed_loop(driven_plant(robot, Drives()), law, result.trajectory)
+    row = {"robot": name, "period": period, "jerk": jerk, "duration": result.duration}
+    return {**row, "saturated": float(np.max(run.saturation))}
+
+
 if __name__ == "__main__":
+    for robot_name in ("delta", "fivebar"):
+        for sampling, largest in ((1e-4, None), (1e-3, None), (1e-3, 20e3), (1e-3, 30e3)):
+            print(followed(robot_name, sampling, largest), flush=True)
     for robot_name in ROBOTS:
         print(against_trapezoids(robot_name), flush=True)
     if importlib.util.find_spec("casadi") is None:

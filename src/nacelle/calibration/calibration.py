@@ -514,10 +514,10 @@ def _poor_fit(result: Calibration, causes: Sequence[Cause], unit: str) -> Findin
         text += f"; {unit}"
     elif causes:
         best = causes[0]
-        number, shown = shown_unit(best.unit)
+        number, symbol = shown_unit(best.unit)
         text += (
             f"; best explained by {best.name}: {best.size * number:.4g} +- {best.deviation * number:.2g} "
-            f"{shown} ({100.0 * best.explained:.0f} % of the excess)"
+            f"{symbol} ({100.0 * best.explained:.0f} % of the excess)"
         )
     else:
         text += "; nothing known explains them: is the noise larger than stated?"

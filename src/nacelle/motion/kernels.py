@@ -191,14 +191,14 @@ def _add(a: Value, b: Value) -> Value:
     return a + b
 
 
-def _write_spread(k: _Kernel, source: str, results: tuple[str, str]) -> None:
-    """Speeds z and accelerations u of all points, or their changes, from the unknowns."""
+def _write_spread(k: _Kernel, source: str) -> None:
+    """Changes of speeds z and accelerations u of all points, from the unknowns or their changes."""
     P = k.size["P"]
     with k.each(P) as points:
         p = points.index
         first = k.code.load(k.array["first"], p, "whole")
         near = k.neighbours(source, first)
-        for shapes, result in zip(("u_x", "z_x"), results, strict=True):
+        for shapes, result in (("u_x", "du"), ("z_x", "dz")):
             parts = [k.load(shapes, k.at((P, a), (p, 1))) * value for a, value in enumerate(near)]
             k.store(parts[0] + parts[1] + parts[2], result, p)
 
@@ -221,7 +221,7 @@ def _write_gather(k: _Kernel, sign: float) -> None:
 def _evaluate() -> _Kernel:
     """S and S_z at x, root; the least of S over what it was before."""
     k = _Kernel("evaluate")
-    _write_spread(k, "x", ("du", "dz"))
+    _write_spread(k, "x")
     P, R = k.size["P"], k.size["R"]
     RP = k.whole("*", R, P)
     with k.each(P, step=WIDTH) as points:
@@ -364,7 +364,7 @@ def _write_solution(k: _Kernel) -> None:
         i = k.whole("-", k.whole("-", n, 1), unknowns.index)
         parts = [band(j, i) * k.load("right", k.whole("+", i, j)) for j in (1, 2)]
         k.store(k.load("right", i) / band(0, i) - parts[0] - parts[1], "right", i)
-    _write_spread(k, "right", ("du", "dz"))
+    _write_spread(k, "right")
 
 
 def _write_ratio(k: _Kernel, at: str, du: Value, dz: Value) -> Value:

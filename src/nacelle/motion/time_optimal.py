@@ -44,9 +44,9 @@ from nacelle.trajectory.base import Trajectory
 
 # Places of an interval at which limits are evaluated, less one; with internal forces, the best of which jump,
 # parabolas between them do not help. Ends of intervals are taken a little inside, for paths that bend there.
-_PLACES, _REDUNDANT_PLACES, _INSIDE = 8, 64, 1e-9
+_PLACES, _REDUNDANT_PLACES, _INSIDE = 16, 64, 1e-9
 # What a limit keeps in reserve for places between these, and what has to be left of it.
-_RESERVE, _MARGIN = 6e-6, 4e-6
+_RESERVE, _MARGIN = 1.2e-5, 6e-6
 # Violation below which a larger reserve does without a further point.
 _SMALL = 1e-5
 # Gap over the time at which nodes are good enough to be cut, and at which the motion is found.
@@ -56,6 +56,8 @@ _FAR, _LOOSE, _TIGHT = 1e-2, 1e-3, 1e-7
 _COARSE, _ERROR, _FINEST, _ROUNDS = 2e-3, 1e-5, 32, 24
 # Profiles at most about which limits of the jerk are replaced by tangents.
 _TANGENTS = 60
+# Rounds after which violations are answered by ever larger reserves.
+_PATIENCE = 8
 # Relative change of the time below which friction that is no polynomial of the speed is settled.
 _SETTLED = 1e-6
 # Slack below which a limit is saturated.
@@ -236,6 +238,7 @@ def time_optimal(
     search = _Search(dynamics, _merge_nodes(s, reversals), verify)
     tolerance, before = _LOOSE if verify else _TIGHT, np.inf
     for rounds in range(1, _ROUNDS + 1):
+        search.caution = 1.3 ** max(0, rounds - _PATIENCE)
         search.solve(tolerance)
         time = search.profile.time
         converged = dynamics.is_quadratic or abs(time - before) < _SETTLED * before
@@ -290,7 +293,7 @@ class _Search:
         self.parts = np.linspace(0.0, 1.0, count + 1)
         self.first_points = np.isin(self.parts, (0.0, 0.5, 1.0))
         self.finest = float(np.max(np.diff(s))) / _FINEST
-        self.worst = np.inf
+        self.worst, self.caution = np.inf, 1.0
         self._begin(s)
         self._require_rest()
         if self.smooth and len(ramps := self._ramp_nodes()):
@@ -506,7 +509,9 @@ class _Search:
         lowest = np.min(least, axis=1)
         np.minimum.at(lowest, limits.interval[N * K :], at_rest)
         self.worst = float(-np.min(lowest))
-        pieces = np.where(lowest < -_COARSE, 4, self.pieces())
+        # Where a limit changes within the shortest intervals, a larger reserve is all that helps.
+        violated = (lowest < -_COARSE) & (np.diff(self.s) > 0.25 * self.finest)
+        pieces = np.where(violated, 4, self.pieces())
         coarse = pieces > 1
         fine = (lowest < 0.0) & ~coarse
         if not np.any(coarse | fine):
@@ -515,7 +520,8 @@ class _Search:
         points = (least < -_SMALL) & fine[:, None] & ~self.chosen
         more = np.any(points, axis=1)
         self.chosen |= points
-        self.reserve = np.where(fine, self.reserve + np.where(more, _MARGIN, _MARGIN - lowest), self.reserve)
+        missing = np.where(more, _MARGIN, self.caution * (_MARGIN - lowest))
+        self.reserve = np.where(fine, self.reserve + missing, self.reserve)
         self.cut(pieces)
         return False
 
