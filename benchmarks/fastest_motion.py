@@ -31,7 +31,7 @@ from nacelle.trajectory.sampling import sample_trajectory
 ROBOTS = ("delta", "delta4", "quattro", "fivebar")
 HOPS = {"fivebar": "25-200-25"}
 # Intervals of the transcription, and samples whose forces Pinocchio computes.
-INTERVALS, SAMPLES = (500, 1000), 2001
+INTERVALS, SAMPLES = (200, 400), 2000
 
 
 def hop(robot, name):
@@ -72,6 +72,7 @@ def transcribe(robot, path, intervals):
     force = CasadiProgram(compiled.program).function
     s = np.linspace(0.0, path.length, intervals + 1)
     d, middle = s[1], path(0.5 * (s[1:] + s[:-1]))
+    passive = np.asarray(nacelle.inverse_kinematics(robot, middle.x, limits=False).y)
     limit = np.array([actuator.force for actuator in robot.actuators])
     fastest = np.array([actuator.speed for actuator in robot.actuators])
     rate = nacelle.kinematics.joint_motion(robot, *path(s)).actuators[1]
@@ -80,7 +81,7 @@ def transcribe(robot, path, intervals):
     u, here = (z[1:] - z[:-1]) / (2.0 * d), 0.5 * (z[1:] + z[:-1])
     root = casadi.sqrt(here)
     states = casadi.vertcat(
-        casadi.DM(middle.x.T),
+        casadi.DM(np.concatenate([middle.x, passive], axis=1).T),
         casadi.DM(middle.v.T) * casadi.repmat(root.T, robot.motion.n, 1),
         casadi.DM(middle.v.T) * casadi.repmat(u.T, robot.motion.n, 1)
         + casadi.DM(middle.a.T) * casadi.repmat(here.T, robot.motion.n, 1),

@@ -46,9 +46,7 @@ T, SUBSTEPS = 1e-3, 4
 _REST, _FIRST, _LAST, COUNT = 40, 60, 400, 1000
 # Samples from one true pose that is kept to the next, and those after a stop until rest.
 _EVERY, _SETTLING = 5, 400
-# At rest is less than this many sizes or rad a second, or this part of what was at the stop. Readings that go
-# on being off by what drives could just do keep a stopped machine creeping.
-_CREEPING = 0.15
+# At rest is less than this many sizes or rad a second, or this part of what was at the stop.
 _RESTING, _BRAKED = 0.02, 0.1
 _POINTS = 8
 SETPOINTS = (
@@ -319,8 +317,7 @@ def run_episode(built: Machine, seed: int) -> Episode:
         first = _EVERY * int(np.argmin(determinants > 0.0))
         wrong = f"through a singularity, {'after the stop' if 0 <= stop < first else 'running'}"
     elif readings in TRUE_READINGS and (lost or 0 <= stop < COUNT - _SETTLING):
-        slow = _CREEPING if readings == "wild often" else _RESTING
-        at_rest = speeds[-1] < slow + _BRAKED * speeds[stop // _EVERY]
+        at_rest = speeds[-1] < _RESTING + _BRAKED * speeds[stop // _EVERY]
         wrong = wrong if at_rest and not lost else "no rest after the stop"
     speed = (speeds[stop // _EVERY], speeds[-1])
     smallest = float(np.min(determinants))

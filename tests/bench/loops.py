@@ -48,8 +48,10 @@ _EVERY = 5
 FOLLOWING = {"fivebar": 0.05, "delta": 0.05, "hexapod": 0.01}
 # From here on something is wrong, and how long it is watched, s.
 EVENT, _WATCHED = 0.6, 0.5
-# A straight way (m; rad for the rotation of a hexapod) a second that ends beyond a singularity.
-_WAYS = {"fivebar": (0.0, -0.4), "delta": (0.9, 0.3, 0.7), "hexapod": (0.0, 0.0, 0.0, 0.0, 0.0, 3.0)}
+# A straight way (m; rad for a hexapod) a second that leads through a singularity within reach, and the time
+# in which it gets as fast, s.
+_WAYS = {"fivebar": (0.0, -0.4), "delta": (1.4, -0.05, 0.91), "hexapod": (0.0, 0.0, 0.0, 0.0, 0.0, 4.0)}
+_RAMP = 0.1
 
 
 def description(name: str, numbers: dict[str, float]) -> str:
@@ -129,7 +131,8 @@ class Course(NamedTuple):
         force: forces (N, actuators).
         error: distance of the tool from the desired motion, m.
         tool: position of the tool (N, 3), m.
-        determinant: of the actuators' Jacobian, over that at the start; below zero beyond a singularity.
+        determinant: of the actuators' Jacobian (rows of length 1), over that at the start; below zero beyond
+            a singularity, NaN where the pose is out of the legs' reach.
     """
 
     status: Array
@@ -174,12 +177,12 @@ def _tool(plant: Plant, machine: Any) -> tuple[Array, Array]:
 
 
 def _determinant(plant: Plant, numbers: dict[str, float], coordinates: Array, x: Array) -> float:
-    """Of the actuators' Jacobian at a pose, by differences; NaN out of reach."""
+    """Of the actuators' Jacobian (rows of length 1) at a pose, by differences; NaN out of reach."""
     steps = 1e-5 * np.eye(len(x))
     with np.errstate(all="ignore"):
         q = plant.qpos(np.concatenate([x + steps, x - steps]), numbers)[:, coordinates]
     change = np.mod(q[: len(x)] - q[len(x) :] + np.pi, 2.0 * np.pi) - np.pi
-    return float(np.linalg.det(change / 2e-5))
+    return float(np.linalg.det(change / np.linalg.norm(change, axis=0)))
 
 
 def run(name: str, law: str, seed: int = 0, scenario: Scenario | None = None, **choices: str) -> Course:
@@ -256,14 +259,16 @@ def infinite(plant: Plant, sample: Sample) -> Sample:
 
 
 def through_singularity(plant: Plant, sample: Sample) -> Sample:
-    """A straight way from where the motion is, that a singularity or the end of reach lies on."""
-    way, dt = np.array(_WAYS[plant.name]), sample.t - EVENT
-    x = sample.motion.x
+    """A straight way from where the motion is, slow enough at first to be followed."""
+    way, (x, v, a), dt = np.array(_WAYS[plant.name]), sample.motion, sample.t - EVENT
+    ramp = min(dt, _RAMP)
+    gone = way * (0.5 * ramp**2 / _RAMP + dt - ramp)
     if plant.name != "hexapod":
-        return _moved(sample, x=x + way * dt, v=sample.motion.v + way)
-    turned = Rotation.from_rotvec(way[3:] * dt) * Rotation.from_quat(x[3:])
-    x = np.concatenate([x[:3] + way[:3] * dt, turned.as_quat()])
-    return _moved(sample, x=x, v=sample.motion.v + way)
+        x = x + gone
+    else:
+        turned = Rotation.from_rotvec(gone[3:]) * Rotation.from_quat(x[3:])
+        x = np.concatenate([x[:3] + gone[:3], turned.as_quat()])
+    return _moved(sample, x=x, v=v + way * ramp / _RAMP, a=a + way / _RAMP * (dt < _RAMP))
 
 
 def _reading(sample: Sample, change: Callable[[Array], None]) -> Sample:

@@ -120,7 +120,7 @@ COMMON_LABELS = {
     "memory.stuck": "above 0 for a drive that was too far off and has stood still since",
     "gains.following": "largest distance of readings from the desired motion; rad, m",
     "memory.conditioning": "determinant of the actuators' Jacobian at the start, over its rows",
-    "gains.rest_rate": "rates below which a machine that brakes is at rest; rad/s, m/s",
+    "gains.rest_rate": "rates at rest, for a stop; rad/s, m/s",
     "gains.patience": "samples in a row without all readings after which the controller stops",
 }
 """Parts that mean the same in all kinds."""

@@ -48,7 +48,7 @@ from nacelle.trajectory.base import Trajectory
 # parabolas between them do not help. Ends of intervals are taken a little inside, for paths that bend there.
 _PLACES, _REDUNDANT_PLACES, _INSIDE = 16, 64, 1e-9
 # What a limit keeps in reserve for places between these, and what has to be left of it.
-_RESERVE, _MARGIN = 6e-6, 4e-6
+_RESERVE, _MARGIN = 1.2e-5, 6e-6
 # What rms forces keep in reserve for the error of their integrals.
 _HEAT_RESERVE = 1e-6
 # Parts of a profile from which its search begins again.

@@ -77,15 +77,16 @@ def test_glitches_that_are_not_wild_change_rates_by_what_drives_can(law: Control
     assert np.max(np.abs(np.diff(rates[30:], axis=0))) < 1.001 * np.max(law.gain("halt_slew"))
 
 
-def test_a_glitch_that_is_believed_goes_as_it_came(law: Controller) -> None:
-    """Next to the largest change that is believed: what is left of it is a share of that."""
-    slew, smoothing = law.gain("halt_slew")[0], law.gain("halt_smoothing")[0]
-    for share in (0.55, 0.8, 0.98):
+def test_a_glitch_of_what_drives_can_moves_no_rate(law: Controller) -> None:
+    """It comes and goes as a rate of rest at most."""
+    slew, smoothing, rest = (law.gain(name)[0] for name in ("halt_slew", "halt_smoothing", "rest_rate"))
+    assert rest < 0.2 * slew
+    for share in (0.1, 0.55, 0.8, 0.98):
         q = np.tile(law.coordinates(X), (40, 1))
         q[20::5, 0] += share * slew / smoothing * T
         _, rates, _ = run(law, q, 10)
-        assert np.max(np.abs(rates[20:, 0])) < 1.001 * slew
-        assert np.max(np.abs(rates[23::5, 0])) < 0.2 * slew
+        assert np.max(np.abs(rates[20:, 0])) < 1.001 * rest
+        assert np.max(np.abs(rates[23::5, 0])) < 0.2 * rest
 
 
 @pytest.mark.parametrize("every", [3, 5])

@@ -20,7 +20,8 @@ The pose is followed by one of Newton's steps in a sample, x + J^+ (q - q(x)), f
 controller runs and from itself after a stop. It is kept where a reading is missing or wild, and where the
 step leads to a state that is not admissible, and after a stop for missing readings. The rate of a drive whose
 reading is missing or wild goes on as that of a damped mass: it is braked without being seen. So does one that
-changes by more than drives make, until the next sample confirms it.
+changes by more than drives make, until the next sample confirms it; other changes of rates, too, count as far
+as the sample before confirms them.
 
 A reading is wild where it is further from the last one than the drive moves by its described speed in a
 sample, times the margin of the measured state. `bridge` takes it for a missing one, which laws predict for
@@ -211,11 +212,10 @@ class Safeguarded(ControlLaw):
         m = len(robot.actuators)
         parts = (
             {"halt_brake": 1, "halt_damping": m, "halt_smoothing": 1, "halt_slew": m, "halt_decay": 1}
+            | {"rest_rate": m}
             if self._halts
             else {}
         )
-        if self.guards.on_stop == "brake":
-            parts["rest_rate"] = m
         if self.guards.singularity:
             parts |= {"singularity": 1, "ahead": 1}
         if self.guards.following is not None:
@@ -363,9 +363,9 @@ class Safeguarded(ControlLaw):
                 ]
             )
         change = k["halt_smoothing"][0] * (pack(rates) - going_on)
-        possible = limit_forces(change, k["halt_slew"])
+        possible = _confirmed_change(change, z["halt_change"], k)
         memory["halt_change"] = pack(
-            [where(sign, value, 0.0) for sign, value in zip(tame, change, strict=True)]
+            [where(sign, *pair) for sign, *pair in zip(tame, change, z["halt_change"], strict=True)]
         )
         tame = [
             where(_believe_change(*row), sign, -1.0)
@@ -446,6 +446,22 @@ def _compare_readings(
         [maximum(*signs) for signs in zip(tame, near, strict=True)],
         [where(*row) for row in zip(tame, rates, latest_rates, strict=True)],
         -smallest_sign([-sign for sign in leapt]),
+    )
+
+
+def _confirmed_change(change: Array, before: Array, k: dict[str, Array]) -> Array:
+    """Changes of rates (actuators,), rad/s or m/s, as far as those that the samples before asked for.
+
+    A reading that is off for a sample asks for a change and then for the opposite one: neither counts but for
+    a rate of rest. None counts beyond what drives make.
+    """
+    return pack(
+        [
+            minimum(maximum(value, minimum(last, 0.0) - rest), maximum(last, 0.0) + rest)
+            for value, last, rest in zip(
+                limit_forces(change, k["halt_slew"]), before, k["rest_rate"], strict=True
+            )
+        ]
     )
 
 
