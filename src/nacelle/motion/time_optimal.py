@@ -391,7 +391,7 @@ class _Search:
         at = at[np.argsort(limits.interval[at], kind="stable")]
         points = limits.select(at)
         self._hold(points)
-        self.heating = self._heating()
+        self.heating = self._heat_terms()
         start = self._start(points, at)
         if self.smooth:
             self._solve_smooth(points, at[at < count], start, tolerance)
@@ -415,11 +415,11 @@ class _Search:
             slower = Start(factor * profile.z, factor * profile.b, profile.nu, 1.0, np.nan * profile.slacks)
             with suppress(KinematicsError):
                 slower = self._scaled_start(points, slower)
-                other = heated_profile(points, self.shapes, self.heating, slower, tolerance)
-                profile = min(profile, other, key=lambda found: found.gap)
+                second = heated_profile(points, self.shapes, self.heating, slower, tolerance)
+                profile = min(profile, second, key=lambda candidate: candidate.gap)
         return profile
 
-    def _heating(self) -> Heating | None:
+    def _heat_terms(self) -> Heating | None:
         """Forces with a limit of their rms where the time is summed."""
         robot, drives = self.dynamics.robot, self.dynamics.limits.drives
         which, _, rms = _heated_drives(robot, drives)
