@@ -63,6 +63,13 @@ def fast_command(
     reserve: Annotated[
         float, typer.Option("--reserve", help="Part of the forces held back, 0 to 1: 0.05 is 5 %.")
     ] = 0.0,
+    rms: Annotated[
+        float | None,
+        typer.Option("--rms", help="Largest rms force of every drive over motion and dwell, N or N m."),
+    ] = None,
+    dwell: Annotated[
+        float, typer.Option("--dwell", help="With --rms: time at rest after the motion, s.")
+    ] = 0.0,
     acceleration: Annotated[
         float | None,
         typer.Option("--acceleration", help="Largest acceleration of every coordinate, m/s^2 or rad/s^2."),
@@ -121,7 +128,8 @@ def fast_command(
     check_output_file(plot, PICTURES)
     check_rate(rate)
     way = _read_path(robot, path, MotionOptions(path, at, to, radius), blend)
-    drives, platform = DriveLimits(reserve=reserve), PlatformLimits(acceleration=acceleration, jerk=jerk)
+    drives = DriveLimits(reserve=reserve, rms=rms, dwell=dwell)
+    platform = PlatformLimits(acceleration=acceleration, jerk=jerk)
     best = None
     if optimise or corridor or detours:
         if back:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,22 @@ def _bases(robot: Robot) -> set[str]:
     return {term.basis for joint in robot.joints for axis in joint.friction for term in axis}
 
 
+class _Along(NamedTuple):
+    """The robot as it counts turns, derivatives c1 and c2 of the path, w, poses and states at places of it.
+
+    `columns` gives the coefficients of a function of speeds and accelerations, `tau` are those of the forces.
+    """
+
+    robot: Robot
+    c1: Array
+    c2: Array
+    w: Array
+    poses: Array
+    y: Array
+    columns: Callable[[Callable[[Array, Array, bool], Array]], Array]
+    tau: Array
+
+
 class PathDynamics:
     """A robot on a path: poses solved once, coefficients of all that is limited."""
 
@@ -119,6 +135,44 @@ class PathDynamics:
         Raises:
             UnreachableError, SingularError: if the path leaves the workspace, or is singular.
         """
+        along = self._along(s, np.where(moving > 0.0, p, 0.0), spread)
+        robot = along.robot
+        poses, y, columns, tau = along.poses, along.y, along.columns, along.tau
+        J = compile_native(inverse_jacobian, robot)(poses, y)["J"]
+        self._require_regular(s, tau, J)
+        null = np.zeros((0, len(s), len(robot.actuators)))
+        if self.internal > 0:
+            null = np.linalg.svd(J, full_matrices=True)[0][:, :, robot.motion.n :].transpose(2, 0, 1)
+        rows = LimitRows(len(s), self.internal)
+        rate = np.einsum("pij,pj->pi", J, along.w)
+        add_drive_limits(rows, robot, self.limits.drives, tau, rate, null)
+        add_platform_limits(rows, robot, self.limits.platform, along.c1, along.c2)
+        if self.limits.reactions:
+
+            def reactions(v: Array, a: Array, friction: bool) -> Array:
+                result = joint_reactions(robot, poses, v, a, friction=friction, guess=y)
+                return result.wrench[..., :3]
+
+            wrench = columns(reactions)
+            for name, limit in self.limits.reactions.items():
+                add_norm(rows, LimitName("reaction", name), wrench[:, :, robot.joint(name)], float(limit))
+        if self.limits.tool.any:
+            self._add_tool(rows, poses, columns)
+        if self.limits.platform.jerk is not None:
+            # Those of a jerk have two rows.
+            rows.add_unlimited(2)
+        blocks = rows.arrays()
+        if not all(np.all(np.isfinite(part)) for part in blocks):
+            raise KinematicsError(f"{self.robot.name}: forces along the path are not finite")
+        mix, owner = np.stack([np.ones_like(s), np.zeros_like(s)]), np.full(len(s), -1)
+        return PointLimits(interval, theta, moving, *blocks, mix, owner), rows
+
+    def drive_forces(self, s: Array, p: Array, spread: float) -> Array:
+        """Coefficients (4, P, actuators) of the drives' forces at places s that rise, about speeds p (P,)."""
+        return self._along(s, p, spread).tau
+
+    def _along(self, s: Array, p: Array, spread: float) -> _Along:
+        """Poses and forces of the drives at places that rise."""
         x, c1, c2 = self.path(s)
         w, dw = twist_from_rates(self.robot, x, c1, c2)
         robot, guess = counting_start(self.robot, x)
@@ -126,7 +180,6 @@ class PathDynamics:
         poses, y, flags = solve_loops(robot, x, guess=guess)
         self._require_reachable(s, poses, flags)
         length = self.path.length
-        p = np.where(moving > 0.0, p, 0.0)
         push = np.maximum(p, np.max(p, initial=1e-3 * length)) ** 2 / length
         factors = (1.0 - spread, 1.0, 1.0 + spread)
 
@@ -155,35 +208,7 @@ class PathDynamics:
             physics = Physics(friction, None)
             return np.asarray(evaluate_states("inverse", robot, states, every, physics=physics)["force"])
 
-        tau = columns(forces)
-        J = compile_native(inverse_jacobian, robot)(poses, y)["J"]
-        self._require_regular(s, tau, J)
-        null = np.zeros((0, len(s), len(robot.actuators)))
-        if self.internal > 0:
-            null = np.linalg.svd(J, full_matrices=True)[0][:, :, robot.motion.n :].transpose(2, 0, 1)
-        rows = LimitRows(len(s), self.internal)
-        rate = np.einsum("pij,pj->pi", J, w)
-        add_drive_limits(rows, robot, self.limits.drives, tau, rate, null)
-        add_platform_limits(rows, robot, self.limits.platform, c1, c2)
-        if self.limits.reactions:
-
-            def reactions(v: Array, a: Array, friction: bool) -> Array:
-                result = joint_reactions(robot, poses, v, a, friction=friction, guess=y)
-                return result.wrench[..., :3]
-
-            wrench = columns(reactions)
-            for name, limit in self.limits.reactions.items():
-                add_norm(rows, LimitName("reaction", name), wrench[:, :, robot.joint(name)], float(limit))
-        if self.limits.tool.any:
-            self._add_tool(rows, poses, columns)
-        if self.limits.platform.jerk is not None:
-            # Those of a jerk have two rows.
-            rows.add_unlimited(2)
-        blocks = rows.arrays()
-        if not all(np.all(np.isfinite(part)) for part in blocks):
-            raise KinematicsError(f"{self.robot.name}: forces along the path are not finite")
-        mix, owner = np.stack([np.ones_like(s), np.zeros_like(s)]), np.full(len(s), -1)
-        return PointLimits(interval, theta, moving, *blocks, mix, owner), rows
+        return _Along(robot, c1, c2, w, poses, y, columns, columns(forces))
 
     def jerk_terms(self, s: Array, low: Array, high: Array) -> Array:
         """What jerks of the platform's coordinates are made of, over their limits (3, coordinates, P).

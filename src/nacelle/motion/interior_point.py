@@ -39,6 +39,7 @@ _TINY, _TINY_ROOT = 1e-300, 1e-100
 # Gap and residual over the time of a profile from which others may start; how far its products lambda S may
 # be from their mean.
 _CENTRAL, _NEAR = 5e-4, 0.1
+_NONE = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ class Profile(NamedTuple):
         gap: bound of the time that the discretised problem still leaves, s, where it is convex.
         iterations: number of steps.
         central: a profile on the way, from which a search with other points may start.
+        heat: multipliers of the limits of rms forces (`nacelle.motion.heating`).
     """
 
     z: Array
@@ -154,6 +156,7 @@ class Profile(NamedTuple):
     gap: float
     iterations: int
     central: Start
+    heat: Array = _NONE
 
 
 def evaluate_slacks(limits: PointLimits, u: Array, z: Array, nu: Array) -> Slacks:
@@ -200,11 +203,11 @@ def fastest_profile(limits: PointLimits, shapes: Shapes, start: Start, tolerance
     """
     kernels = native_kernels() if not len(limits.null) else None
     if kernels is None:
-        return _Solver(limits, shapes).run(start, tolerance)
+        return Solver(limits, shapes).run(start, tolerance)
     return _NativeSolver(limits, shapes, kernels).run(start, tolerance)
 
 
-class _Affine(NamedTuple):
+class AffineStep(NamedTuple):
     """The step to lambda = 0: extremes of dS / S, sums of lambda dS and of lambda dS^2 / S."""
 
     least: float
@@ -213,7 +216,7 @@ class _Affine(NamedTuple):
     twice: float
 
 
-class _Direction(NamedTuple):
+class Direction(NamedTuple):
     """A step of unknowns, internal forces and lambda; least relative changes of S, lambda and z."""
 
     dx: Array
@@ -224,7 +227,7 @@ class _Direction(NamedTuple):
     dlam: Array
 
 
-class _Solver:
+class Solver:
     """The method on arrays."""
 
     def __init__(self, limits: PointLimits, shapes: Shapes) -> None:
@@ -236,7 +239,7 @@ class _Solver:
         self.u_x = shapes.by_unknowns(limits.argument(motion), i)
         self.z_x = limits.moving * shapes.by_unknowns(motion.z, i)
         self.weight, self.inner_x, self.inner_pairs = shapes.quadrature()
-        self.lam = np.zeros(0)
+        self.lam, self.least_goal = np.zeros(0), 0.0
         self.prepare()
 
     def prepare(self) -> None:
@@ -260,17 +263,16 @@ class _Solver:
         self.null = np.concatenate([limits.null, np.zeros((k, limits.cone_rows.shape[1], P))], axis=1)
 
     def run(self, start: Start, tolerance: float) -> Profile:
+        """The profile of least time, from one that keeps all limits."""
         x, nu = self.shapes.unknowns(start.z, start.b), start.nu
         self.evaluate(x, nu)
         self.accept()
         if not np.all(self.S > 0.0):
             raise ValueError("the profile to start from is beyond its limits")
-        size = self.S.size
+        size = self.size
         time, gradient = self.time(x)
         mu = start.gap * time / size
-        # Products far from their mean hold up what follows.
-        product = np.clip(start.multipliers * self.S, _NEAR * mu, mu / _NEAR)
-        self.lam = np.where(np.isfinite(product), product, mu) / self.S
+        self.begin(start, mu)
         residual, iterations = np.inf, 0
         central = start
         while iterations < _ITERATIONS:
@@ -289,23 +291,45 @@ class _Solver:
                 gap * (1.0 - dual) + (reach - dual - reach * dual) * affine.once - reach * dual * affine.twice
             )
             goal = mu * min(1.0, max(after / gap, 0.0)) ** 3
+            goal = max(goal, self.least_goal)
             step = self.direction(gradient, mu, goal)
             dual, reach = _largest_step(step.dual), min(_largest_step(step.primal), _largest_step(step.speed))
             for _ in range(40):
                 x_new, nu_new = x + reach * step.dx, nu + reach * step.dnu
-                if self.evaluate(x_new, nu_new) > 1e-3 * (1.0 - _STEP):
+                least = self.evaluate(x_new, nu_new)
+                if least > 1e-3 * (1.0 - _STEP) and self.is_central(mu + reach * (goal - mu)):
                     break
                 reach *= 0.7
             else:
                 break
             self.accept()
             x, nu = x_new, nu_new
-            self.lam += dual * step.dlam
+            self.advance(dual, step)
             time, gradient = self.time(x)
         gap = float(np.vdot(self.lam, self.S)) + residual
         if central is start:
             central = Start(*self.shapes.profile(x), nu, gap / time, self.lam.copy())
         return Profile(*self.shapes.profile(x), nu, self.lam, self.S, time, gap, iterations, central)
+
+    @property
+    def size(self) -> int:
+        """Number of limits."""
+        return int(self.S.size)
+
+    def begin(self, start: Start, mu: float) -> None:
+        """First multipliers, about mu over the limits."""
+        # Products far from their mean hold up what follows.
+        product = np.clip(start.multipliers * self.S, _NEAR * mu, mu / _NEAR)
+        self.lam = np.where(np.isfinite(product), product, mu) / self.S
+
+    def is_central(self, mu: float) -> bool:
+        """Whether limits that are far from linear are near their central path at what was evaluated last."""
+        del mu
+        return True
+
+    def advance(self, dual: float, step: Direction) -> None:
+        """Move multipliers a part of a step."""
+        self.lam += dual * step.dlam
 
     @property
     def S(self) -> Array:
@@ -425,7 +449,7 @@ class _Solver:
                 g_u = g_u - _sum(internal.cross[0], shift)
                 g_z = g_z - _sum(internal.cross[1], shift)
             right = right + self.gather(g_u, g_z)
-        dx = dpbtrs(self.factor, right, lower=1)[0]
+        dx = self.solve_unknowns(right)
         near = dx[self.neighbours]
         du, dz = _sum(self.u_x, near), _sum(self.z_x, near)
         dS = point.S_u * du + point.S_z * dz
@@ -435,18 +459,22 @@ class _Solver:
         dnu = np.einsum("jkp,kp->jp", internal.inverse, right_nu)
         return dx, dnu, dS + np.einsum("jrp,jp->rp", self.null, dnu)
 
-    def affine(self, gradient: Array) -> _Affine:
+    def solve_unknowns(self, right: Array) -> Array:
+        """Solve for steps of the unknowns."""
+        return np.asarray(dpbtrs(self.factor, right, lower=1)[0])
+
+    def affine(self, gradient: Array) -> AffineStep:
         """The step to lambda = 0."""
         self.ratio = self.solve(gradient, None)[2] / self.point.S
         change = self.lam * self.point.S * self.ratio
-        return _Affine(
-            float(np.min(self.ratio)),
-            float(np.max(self.ratio)),
+        return AffineStep(
+            float(np.min(self.ratio, initial=np.inf)),
+            float(np.max(self.ratio, initial=-np.inf)),
             float(np.sum(change)),
             float(np.vdot(change, self.ratio)),
         )
 
-    def direction(self, gradient: Array, mu: float, goal: float) -> _Direction:
+    def direction(self, gradient: Array, mu: float, goal: float) -> Direction:
         """The step to lambda S = goal, less the part of second order of the step to 0 (Mehrotra)."""
         S, lam = self.point.S, self.lam
         # Bounded: limits are not linear.
@@ -456,10 +484,11 @@ class _Solver:
         ratio = dS / S
         dlam = push - lam * (1.0 + ratio)
         speed = np.min(self.inner(dx) / self.here)
-        return _Direction(dx, dnu, float(np.min(ratio)), float(np.min(dlam / lam)), float(speed), dlam)
+        least, dual = (float(np.min(part, initial=np.inf)) for part in (ratio, dlam / lam))
+        return Direction(dx, dnu, least, dual, float(speed), dlam)
 
 
-class _NativeSolver(_Solver):
+class _NativeSolver(Solver):
     """The method in native loops, without internal forces."""
 
     def __init__(self, limits: PointLimits, shapes: Shapes, kernels: Kernels) -> None:
@@ -533,15 +562,15 @@ class _NativeSolver(_Solver):
             # Rounding: a diagonal that dominates gives a shorter step in a direction of descent.
             self.call("factor", 1.0)
 
-    def affine(self, gradient: Array) -> _Affine:
+    def affine(self, gradient: Array) -> AffineStep:
         """The step to lambda = 0."""
-        return _Affine(*self.call("affine").tolist())
+        return AffineStep(*self.call("affine").tolist())
 
-    def direction(self, gradient: Array, mu: float, goal: float) -> _Direction:
+    def direction(self, gradient: Array, mu: float, goal: float) -> Direction:
         """The step to lambda S = goal, less the part of second order of the step to 0 (Mehrotra)."""
         primal, dual, speed, _ = self.call("direction", mu, goal).tolist()
         none = np.zeros((0, len(self.first)))
-        return _Direction(self.arrays["right"][: self.n], none, primal, dual, speed, self.arrays["dlam"])
+        return Direction(self.arrays["right"][: self.n], none, primal, dual, speed, self.arrays["dlam"])
 
 
 class _Internal(NamedTuple):

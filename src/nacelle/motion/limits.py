@@ -93,6 +93,9 @@ class DriveLimits:
         no_load_speed: speed without force at the voltage limit, m/s or rad/s.
         curve: largest force over the speed, as points (speed, force) of a concave polygon that begins at
             speed 0: one for all actuators, or one for each, None for none.
+        rms: largest root of the mean of the squared force over motion and `dwell`, N or N m: of the heat that
+            a motor loses.
+        dwell: time at rest at the end of the path after the motion, s, in which forces hold the robot.
     """
 
     force: Any = DESCRIBED
@@ -101,11 +104,15 @@ class DriveLimits:
     stall_force: Any = None
     no_load_speed: Any = None
     curve: Any = None
+    rms: Any = None
+    dwell: float = 0.0
 
     def __post_init__(self) -> None:
         """Check what does not depend on the robot."""
         if not 0.0 <= self.reserve < 1.0:
             raise KinematicsError(f"the reserve is a part of the force from 0 to 1, got {self.reserve!r}")
+        if not (np.isfinite(self.dwell) and self.dwell >= 0.0):
+            raise KinematicsError(f"the dwell is a time from 0 s on, got {self.dwell!r}")
         if (self.stall_force is None) != (self.no_load_speed is None):
             raise KinematicsError("a voltage limit has a stall force and a no-load speed: give both")
 
@@ -117,7 +124,7 @@ class DriveLimits:
             "speed": [actuator.speed for actuator in robot.actuators],
         }
         result = {}
-        for key in ("force", "speed", "stall_force", "no_load_speed"):
+        for key in ("force", "speed", "stall_force", "no_load_speed", "rms"):
             value = getattr(self, key)
             if isinstance(value, str):
                 if value != DESCRIBED or key not in nominal:
@@ -229,8 +236,13 @@ class Limits:
             find_tool(robot, self.tool.tool)
         self.platform.jerks(robot)
         drives = self.drives.numbers(robot)
-        bounded = {"force", "stall_force"} & set(drives) or self.platform.acceleration is not None
+        bounded = {"force", "stall_force", "rms"} & set(drives) or self.platform.acceleration is not None
         bounded = bounded or any(len(curve) > 0 for curve in self.drives.curves(robot))
+        if "rms" in drives and len(robot.actuators) > robot.motion.n:
+            raise KinematicsError(
+                f"{robot.name} has more actuators than coordinates: how they share a force over time is not "
+                "determined, so a limit of their rms forces cannot be kept (limit `force`)"
+            )
         if not (bounded or self.reactions or self.tool.any):
             raise KinematicsError(
                 f"nothing limits the acceleration of {robot.name}: its actuators have no `force` in the "

@@ -140,6 +140,14 @@ class Shapes:
         By the unknowns: derivatives (3, 6, N), and their products by pairs (6, 6, N). The last place is the
         end, of no weight: z is to be positive there, too.
         """
+        theta, weight = self.quadrature_places()
+        N = len(self.step)
+        i = np.tile(np.arange(N), len(theta))
+        z = self.by_unknowns(self.locals(i, theta.ravel()).z, i).reshape(3, len(theta), N)
+        return weight, z, z[FIRST] * z[SECOND]
+
+    def quadrature_places(self) -> tuple[Array, Array]:
+        """Parts of intervals (6, N) at which 1 / sqrt(z) is summed, with weights."""
         N = len(self.step)
         theta, weight = (np.tile(part[:, None], N) for part in _INNER)
         # Next to a stop the root of z is in the weight.
@@ -147,10 +155,7 @@ class Shapes:
         theta[:, self.after], weight[:, self.after] = start[:, None], v[:, None]
         theta[:, self.before], weight[:, self.before] = 1.0 - start[:, None], v[:, None]
         theta = np.concatenate([theta, np.where(self.before, 0.5, 1.0)[None]])
-        i = np.tile(np.arange(N), len(theta))
-        z = self.by_unknowns(self.locals(i, theta.ravel()).z, i).reshape(3, len(theta), N)
-        weight = np.concatenate([weight * self.step, np.zeros((1, N))])
-        return weight, z, z[FIRST] * z[SECOND]
+        return theta, np.concatenate([weight * self.step, np.zeros((1, N))])
 
 
 def _rule(power: float) -> tuple[Array, Array]:

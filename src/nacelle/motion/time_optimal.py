@@ -23,10 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, RestLimitError
 from nacelle.model.robot import Robot
 from nacelle.motion.bound import bound_places, costate_at, lower_bound
 from nacelle.motion.dynamics_along import NARROW, WIDE, PathDynamics
+from nacelle.motion.heating import Heating, heated_profile
 from nacelle.motion.interior_point import (
     PointLimits,
     Profile,
@@ -47,6 +49,12 @@ from nacelle.trajectory.base import Trajectory
 _PLACES, _REDUNDANT_PLACES, _INSIDE = 16, 64, 1e-9
 # What a limit keeps in reserve for places between these, and what has to be left of it.
 _RESERVE, _MARGIN = 1.2e-5, 6e-6
+# What rms forces keep in reserve for the error of their integrals.
+_HEAT_RESERVE = 1e-6
+# Parts of a profile from which its search begins again.
+_AGAIN = (0.9, 0.5)
+# Gap over the time at most of a motion within rms forces.
+_FOUND = 1e-4
 # Violation below which a larger reserve does without a further point.
 _SMALL = 1e-5
 # Gap over the time at which nodes are good enough to be cut, and at which the motion is found.
@@ -128,7 +136,13 @@ class TimeOptimal(Plottable):
             before, cost = result.get(name, (np.zeros(len(step), dtype=bool), 0.0))
             cost -= exponent * float(np.sum(profile.multipliers[r, at] * used[r, at]))
             result[name] = (before | close, cost)
-        saturations = [
+        drives = self.limits.drives
+        heat = [
+            # S = T + D - (...) / r^2 has the slope 2 (T + D) in the relative change of r where it is 0.
+            Saturation(LimitName("rms force", name), 1.0, -2.0 * weight * (self.duration + drives.dwell))
+            for name, weight in zip(_heated_drives(self.robot, drives)[1], profile.heat, strict=True)
+        ]
+        saturations = [item for item in heat if abs(item.sensitivity) > 1e-4 * self.duration] + [
             Saturation(name, float(np.sum(times[close]) / self.duration), cost)
             for name, (close, cost) in result.items()
             if np.any(close) or abs(cost) > 1e-6 * self.duration
@@ -139,13 +153,13 @@ class TimeOptimal(Plottable):
     def lower_bound(self) -> float:
         """A time that no motion along the path within the limits goes below, s.
 
-        It is 0, no certificate, with limits of the jerk.
+        It is 0, no certificate, with limits of the jerk or of rms forces.
 
         The certificate of the motion: `duration` less this bounds what is left to the optimum
         (`nacelle.motion.bound`), where limits are not convex, too.
         """
         dynamics = PathDynamics(self.robot, self.trajectory.path, self.limits, friction=self.friction)
-        if self.trajectory.smooth:
+        if self.trajectory.smooth or len(self.profile.heat):
             return 0.0
         motion, profile, points = self.trajectory, self.profile, self.points
         step = np.diff(motion.s)
@@ -257,6 +271,7 @@ def time_optimal(
             f"{robot.name}: after {rounds} rounds the profile still violates a limit by {search.worst:.1e} "
             "between nodes (give more intervals)"
         )
+    search.require_found()
     trajectory = AlongPath(path, search.s, search.profile.z, search.profile.b, smooth=search.smooth)
     names = tuple(zip(search.rows.names, search.rows.exponents, strict=True))
     names += tuple((name, 1.0) for name in search.rows.cone_names)
@@ -377,6 +392,7 @@ class _Search:
         at = np.append(at, np.repeat(at[-1:], -len(at) % WIDTH))
         at = at[np.argsort(self.limits.interval[at], kind="stable")]
         points = self._points(at)
+        self.heating = self._heat_terms()
         start = self._start(points, at)
         if start is None:
             points, start = self._slow_start(at)
@@ -384,7 +400,7 @@ class _Search:
             self._solve_smooth(points, at[at < count], start, tolerance)
         else:
             self.points = points
-            self.profile = fastest_profile(points, self.shapes, start, tolerance)
+            self.profile = self._fastest(points, start, tolerance)
         self.z, self.b, self.central = self.profile.z, self.profile.b, self.profile.central
         self.multipliers = np.full((len(self.profile.slacks), len(self.limits.theta)), np.nan)
         if not self.smooth:
@@ -395,6 +411,86 @@ class _Search:
         points = self.limits.select(at)
         self._hold(points)
         return points
+
+    def _fastest(self, points: PointLimits, start: Start, tolerance: float) -> Profile:
+        """The fastest profile from a start."""
+        if self.heating is None:
+            return fastest_profile(points, self.shapes, start, tolerance)
+        profile = heated_profile(points, self.shapes, self.heating, start, tolerance)
+        for factor in _AGAIN:
+            if profile.gap < 10.0 * tolerance * profile.time:
+                break
+            # It came too near to its limits off the central path: from a slower profile once more.
+            slower = Start(factor * profile.z, factor * profile.b, profile.nu, 1.0, np.nan * profile.slacks)
+            with suppress(KinematicsError):
+                slower = self._scaled_start(points, slower)
+                second = heated_profile(points, self.shapes, self.heating, slower, tolerance)
+                profile = min(profile, second, key=lambda candidate: candidate.gap)
+        return profile
+
+    def _heat_terms(self) -> Heating | None:
+        """Forces with a limit of their rms where the time is summed."""
+        robot, drives = self.dynamics.robot, self.dynamics.limits.drives
+        which, _, rms = _heated_drives(robot, drives)
+        if not len(which):
+            return None
+        rms = rms * (1.0 - _HEAT_RESERVE)
+        theta = self.shapes.quadrature_places()[0].T
+        interval = np.repeat(np.arange(len(theta)), theta.shape[1])
+        at = self.s[:-1, None] + theta * np.diff(self.s)[:, None]
+        order = np.argsort(at, axis=None, kind="stable")
+        first = self.z is None
+        p = (
+            np.full(theta.size, self.dynamics.path.length)
+            if first
+            else self.speeds(interval, theta.ravel())[order]
+        )
+        tau = np.empty((4, theta.size, len(robot.actuators)))
+        tau[:, order] = self.dynamics.drive_forces(at.ravel()[order], p, WIDE if first else NARROW)
+        tau = (tau[:, :, which] / rms).reshape(4, *theta.shape, -1).transpose(0, 3, 2, 1)
+        end = self.dynamics.path(self.s[-1:]).x
+        still = np.zeros((1, robot.motion.n))
+        rest = inverse_dynamics(robot, end, still, still, friction=False).tau[0, which]
+        return Heating(np.ascontiguousarray(tau), (rest / rms) ** 2, drives.dwell)
+
+    def require_found(self) -> None:
+        """Refuse a motion within rms forces that is not nearly the fastest.
+
+        Raises:
+            KinematicsError: so.
+        """
+        profile = self.profile
+        if self.heating is not None and profile.gap > _FOUND * profile.time:
+            names = ", ".join(_heated_drives(self.dynamics.robot, self.dynamics.limits.drives)[1])
+            raise KinematicsError(
+                f"{self.dynamics.robot.name}: the fastest motion within the rms forces of {names} was not "
+                f"found: {profile.time:.4g} s is one, {profile.gap / profile.time:.1g} of it is left. They "
+                "are hardly above what holds the robot (give larger ones, or a larger `force`)"
+            )
+
+    def _is_cool(self, z: Array, b: Array) -> bool:
+        """Whether a profile keeps the rms forces."""
+        return self.heating is None or bool(np.all(self.heating.slack_of(self.shapes, z, b) > 0.0))
+
+    def _require_cool(self, z: Array, b: Array) -> None:
+        """Refuse rms forces that a slow motion does not keep.
+
+        Raises:
+            RestLimitError: with the drive.
+        """
+        if self._is_cool(z, b):
+            return
+        assert self.heating is not None
+        robot, drives = self.dynamics.robot, self.dynamics.limits.drives
+        slack = self.heating.slack_of(self.shapes, z, b)
+        name = _heated_drives(robot, drives)[1][int(np.argmin(slack))]
+        raise RestLimitError(
+            f"the limit of the rms force of {name} cannot be kept along the path, however slowly "
+            f"{robot.name} moves: what holds it against gravity, springs and Coulomb friction alone is more",
+            "rms force",
+            name,
+            0.0,
+        )
 
     def _hold(self, points: PointLimits) -> None:
         """Hold a part of the limits in reserve."""
@@ -431,7 +527,7 @@ class _Search:
             if not multipliers.size:
                 multipliers = np.full((every.rows.shape[1] + every.cones.shape[2], len(every.theta)), np.nan)
             start = self._scaled_start(every, Start(z, b, np.zeros(0), gap, multipliers))
-            self.points, self.profile = every, fastest_profile(every, self.shapes, start, gap)
+            self.points, self.profile = every, self._fastest(every, start, gap)
             z, b, multipliers = self.profile.z, self.profile.b, self.profile.multipliers
             change, time = abs(time - self.profile.time) / self.profile.time, self.profile.time
             if change < max(10.0 * gap, _SETTLED):
@@ -447,10 +543,12 @@ class _Search:
             motion = self.shapes.at(factor * start.z, factor * start.b, points.interval, points.theta)
             u = points.argument(motion)
             nu = _internal_forces(points, points.values(u, motion.z, none)) if len(none) else none
-            if np.all(points.values(u, motion.z, nu) > 1e-12):
+            values = points.values(u, motion.z, nu)
+            if np.all(values > 1e-12) and self._is_cool(factor * start.z, factor * start.b):
                 gap = start.gap + 1.0 - factor
                 return Start(factor * start.z, factor * start.b, nu, gap, start.multipliers)
-        raise self._beyond_limit(points, points.values(u, motion.z, nu))
+        self._require_cool(factor * start.z, factor * start.b)
+        raise self._beyond_limit(points, values)
 
     def _jerk_use(self, motion: Motion) -> Array:
         """Jerks over their limits (coordinates, N K) at all places."""
@@ -632,13 +730,14 @@ class _Search:
         for factor in _SLOWER:
             self.z, self.b = factor * self.z, factor * self.b
             self.limits, self.rows = self._limits_of(np.arange(count), NARROW)
-            points = self._points(at)
+            points, self.heating = self._points(at), self._heat_terms()
             motion = self.shapes.at(self.z, self.b, points.interval, points.theta)
             u, none = points.argument(motion), np.zeros((len(points.null), len(at)))
             nu = _internal_forces(points, points.values(u, motion.z, none))
             values = points.values(u, motion.z, nu)
-            if np.all(values > _RESERVE):
+            if np.all(values > _RESERVE) and self._is_cool(self.z, self.b):
                 return points, Start(self.z, self.b, nu, 1.0, np.full(values.shape, np.nan))
+        self._require_cool(self.z, self.b)
         raise self._beyond_limit(points, values)
 
     def _slow_shape(self) -> tuple[Array, Array]:
@@ -666,11 +765,13 @@ class _Search:
         u, z, _ = self.shapes.at(shape, flat, points.interval, points.theta)
         scale = self._largest_scale(points, u, z, rest)
         for _ in range(400):
-            if np.all(0.1 * rest < points.values(scale * u, scale * z, nu)):
+            within = np.all(0.1 * rest < points.values(scale * u, scale * z, nu))
+            if within and self._is_cool(scale * shape, flat):
                 return Start(scale * shape, flat, nu, 1.0, np.full(rest.shape, np.nan))
             scale *= 0.5
         if not self.dynamics.is_quadratic:
             return None
+        self._require_cool(scale * shape, flat)
         raise self._beyond_limit(points, rest)
 
     def _largest_scale(self, points: PointLimits, u: Array, z: Array, rest: Array) -> float:
@@ -684,6 +785,13 @@ class _Search:
         crosses = (square >= 0.0) & (below > 0.0)
         q = np.divide(room, below, out=np.full_like(room, np.inf), where=crosses)
         return float(min(np.min(q, initial=np.inf) ** 2, self.dynamics.path.length**2 * 1e4))
+
+
+def _heated_drives(robot: Robot, drives: DriveLimits) -> tuple[Array, tuple[str, ...], Array]:
+    """Numbers and names of the actuators with a limit of their rms force, and the limits."""
+    rms = drives.numbers(robot).get("rms", np.zeros(0))
+    which = np.flatnonzero(np.isfinite(rms))
+    return which, tuple(robot.actuators[k].name for k in which), rms[which]
 
 
 def _values_at_rest(points: PointLimits) -> Array:

@@ -384,7 +384,7 @@ class Scenario(HasTable):
                         entry.name,
                         period=spec.sample,
                         bandwidth=entry.bandwidth,
-                        delay=spec.delay,
+                        delay=min(spec.delay, spec.sample),  # a longer one is a problem of its own
                         # Whoever tunes a controller allows for the current loops.
                         lag=spec.plant.drives.time_constant,
                         natural_frequency=entry.natural_frequency,
