@@ -16,11 +16,12 @@ from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.motion import DriveLimits, time_optimal
 from nacelle.trajectory import Path, RoundedLines, sample_trajectory
-from nacelle.trajectory.base import TrajectoryError
+from nacelle.trajectory.base import Sample, TrajectoryError
+from nacelle.trajectory.sampling import counting_start
 from support.library import NAMES
 from support.random_robots import random_robot
 from support.random_robots.legs import CASES
-from support.random_robots.loads import with_random_loads
+from support.random_robots.loads import with_random_friction, with_random_loads
 
 # Robots of the library as they are, and with every number changed; legs of given types, no two alike.
 ROBOTS = (*((name, None) for name in NAMES), *((name, 1) for name in (*NAMES, "inner loop", *CASES)))
@@ -88,6 +89,23 @@ def assert_reason_holds(robot: Robot, path: Path, force: np.ndarray, fault: Nace
         assert np.any(has_failed(flags) | ((flags & int(Flag.OUT_OF_LIMITS)) != 0))
 
 
+def forces_along(robot: Robot, sample: Sample) -> np.ndarray:
+    """Forces along a motion, whose springs count the turns of their joints as poses alone cannot."""
+    counting_robot, guess = counting_start(robot, sample.x)
+    return nacelle.inverse_dynamics(counting_robot, *sample, guess=guess).tau
+
+
+@pytest.mark.parametrize(("name", "number"), [("fivebar", 1), ("planar RPR", 5)])
+def test_friction_that_is_no_polynomial_keeps_its_limits(name: str, number: int) -> None:
+    robot = with_random_friction(nacelle.load(name), 3) if name in NAMES else make_robot(name, 1)
+    case = draw(robot, number)
+    assert case is not None
+    result = time_optimal(robot, Path(case.path), drives=DriveLimits(force=case.force), intervals=40)
+    sample = sample_trajectory(robot, result.trajectory, np.linspace(0.0, result.duration, SAMPLES))
+    use = np.abs(forces_along(robot, sample)) / case.force
+    assert 0.99 < np.max(use) <= 1.0
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize(("name", "seed"), ROBOTS, ids=[f"{name}-{seed}" for name, seed in ROBOTS])
 def test_no_failure_without_a_reason(name: str, seed: int | None) -> None:
@@ -107,7 +125,7 @@ def test_no_failure_without_a_reason(name: str, seed: int | None) -> None:
             continue
         times = np.linspace(0.0, result.duration, SAMPLES)
         if len(robot.actuators) == robot.motion.n:
-            tau = nacelle.inverse_dynamics(robot, *sample_trajectory(robot, result.trajectory, times)).tau
+            tau = forces_along(robot, sample_trajectory(robot, result.trajectory, times))
             assert np.all(np.abs(tau) <= case.force), number
         else:
             assert np.all(np.abs(result.force_use(times)) <= 1.0 + 1e-6), number

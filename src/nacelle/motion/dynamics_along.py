@@ -70,11 +70,12 @@ def _bases(robot: Robot) -> set[str]:
 
 
 class _Along(NamedTuple):
-    """Derivatives c1 and c2 of the path, w, poses and states at places of it.
+    """The robot as it counts turns, derivatives c1 and c2 of the path, w, poses and states at places of it.
 
     `columns` gives the coefficients of a function of speeds and accelerations, `tau` are those of the forces.
     """
 
+    robot: Robot
     c1: Array
     c2: Array
     w: Array
@@ -134,8 +135,8 @@ class PathDynamics:
         Raises:
             UnreachableError, SingularError: if the path leaves the workspace, or is singular.
         """
-        robot = self.robot
         along = self._along(s, np.where(moving > 0.0, p, 0.0), spread)
+        robot = along.robot
         poses, y, columns, tau = along.poses, along.y, along.columns, along.tau
         J = compile_native(inverse_jacobian, robot)(poses, y)["J"]
         self._require_regular(s, tau, J)
@@ -207,7 +208,7 @@ class PathDynamics:
             physics = Physics(friction, None)
             return np.asarray(evaluate_states("inverse", robot, states, every, physics=physics)["force"])
 
-        return _Along(c1, c2, w, poses, y, columns, columns(forces))
+        return _Along(robot, c1, c2, w, poses, y, columns, columns(forces))
 
     def jerk_terms(self, s: Array, low: Array, high: Array) -> Array:
         """What jerks of the platform's coordinates are made of, over their limits (3, coordinates, P).

@@ -66,6 +66,8 @@ _COARSE, _ERROR, _FINEST, _ROUNDS = 2e-3, 1e-5, 32, 24
 _TANGENTS = 60
 # Rounds after which violations are answered by ever larger reserves.
 _PATIENCE = 8
+# Factors, one after the other, by which a profile slows down until it keeps limits: to creep in the end.
+_SLOWER = (0.95, 0.9, 0.8, 0.7, 0.5, 0.5, 0.3, 0.1, 0.1, 0.1, 1e-2, 1e-3, 1e-4)
 # Relative change of the time below which friction that is no polynomial of the speed is settled.
 _SETTLED = 1e-6
 # Slack below which a limit is saturated.
@@ -384,24 +386,31 @@ class _Search:
 
     def solve(self, tolerance: float) -> None:
         """The fastest profile on these nodes."""
-        limits, count = self.limits, self.chosen.size
-        at = np.concatenate([np.flatnonzero(self.chosen), np.arange(count, len(limits.theta))])
+        count = self.chosen.size
+        at = np.concatenate([np.flatnonzero(self.chosen), np.arange(count, len(self.limits.theta))])
         # Whole vectors of points: one more than once.
         at = np.append(at, np.repeat(at[-1:], -len(at) % WIDTH))
-        at = at[np.argsort(limits.interval[at], kind="stable")]
-        points = limits.select(at)
-        self._hold(points)
+        at = at[np.argsort(self.limits.interval[at], kind="stable")]
+        points = self._points(at)
         self.heating = self._heat_terms()
         start = self._start(points, at)
+        if start is None:
+            points, start = self._slow_start(at)
         if self.smooth:
             self._solve_smooth(points, at[at < count], start, tolerance)
         else:
             self.points = points
             self.profile = self._fastest(points, start, tolerance)
         self.z, self.b, self.central = self.profile.z, self.profile.b, self.profile.central
-        self.multipliers = np.full((len(self.profile.slacks), len(limits.theta)), np.nan)
+        self.multipliers = np.full((len(self.profile.slacks), len(self.limits.theta)), np.nan)
         if not self.smooth:
             self.multipliers[:, at] = self.central.multipliers
+
+    def _points(self, at: Array) -> PointLimits:
+        """The limits at places, with their reserve held back."""
+        points = self.limits.select(at)
+        self._hold(points)
+        return points
 
     def _fastest(self, points: PointLimits, start: Start, tolerance: float) -> Profile:
         """The fastest profile from a start."""
@@ -531,15 +540,15 @@ class _Search:
         """A start within all limits: a profile, or a slower one of its kind."""
         none = np.zeros((len(points.null), len(points.theta)))
         for factor in (1.0, 1.0 - 1e-6, 0.9999, 0.998, 0.98, 0.9, 0.7):
-            if not self._is_cool(factor * start.z, factor * start.b):
-                continue
             motion = self.shapes.at(factor * start.z, factor * start.b, points.interval, points.theta)
             u = points.argument(motion)
             nu = _internal_forces(points, points.values(u, motion.z, none)) if len(none) else none
-            if np.all(points.values(u, motion.z, nu) > 1e-12):
+            values = points.values(u, motion.z, nu)
+            if np.all(values > 1e-12) and self._is_cool(factor * start.z, factor * start.b):
                 gap = start.gap + 1.0 - factor
                 return Start(factor * start.z, factor * start.b, nu, gap, start.multipliers)
-        raise KinematicsError(f"{self.dynamics.robot.name}: no motion along the path keeps the limits")
+        self._require_cool(factor * start.z, factor * start.b)
+        raise self._beyond_limit(points, values)
 
     def _jerk_use(self, motion: Motion) -> Array:
         """Jerks over their limits (coordinates, N K) at all places."""
@@ -682,37 +691,77 @@ class _Search:
     def _require_rest(self) -> None:
         """Refuse a path on which a limit cannot be kept at rest."""
         limits = self.limits
+        if not self.dynamics.is_quadratic:
+            # The tangent of other friction does not hold at rest: `_slow_start` finds what it is there.
+            limits = limits.select(np.flatnonzero(limits.moving == 0.0))
         rest = _values_at_rest(limits)
         if rest.size and np.min(rest) <= 0.0:
-            r, k = np.unravel_index(int(np.argmin(rest)), rest.shape)
-            names = [*self.rows.names, *self.rows.cone_names]
-            i = limits.interval[k]
-            at = self.s[i] + limits.theta[k] * (self.s[i + 1] - self.s[i])
-            what, whom = names[r]
-            path, robot = self.dynamics.path, self.dynamics.robot
-            x = np.round(path(np.array([at]))[0][0], 6).tolist()
-            raise RestLimitError(
-                f"the limit of {what} of {whom} cannot be kept at {at:.6g} of {path.length:.6g} along the "
-                f"path, x = {x}, however slowly {robot.name} moves: {1.0 - rest[r, k]:.3g} of it is needed "
-                "to creep there",
-                *names[r],
-                float(at),
-            )
+            raise self._beyond_limit(limits, rest)
 
-    def _start(self, points: PointLimits, at: Array) -> Start:
-        """A profile within all limits at points (places `at`), one from before or a slow one."""
-        s = self.s
+    def _beyond_limit(self, points: PointLimits, values: Array) -> RestLimitError:
+        """The error of the limit that a slow motion violates most, from all limits (R + C, P) at points."""
+        r, k = np.unravel_index(int(np.argmin(values)), values.shape)
+        names = [*self.rows.names, *self.rows.cone_names]
+        i, owner, path = points.interval[k], points.owner[k], self.dynamics.path
+        name = names[r] if owner < 0 else LimitName("jerk", self.dynamics.robot.motion.coordinates[owner])
+        at = self.s[i] + points.theta[k] * (self.s[i + 1] - self.s[i])
+        x = np.round(path(np.array([at]))[0][0], 6).tolist()
+        return RestLimitError(
+            f"the limit of {name.kind} of {name.owner} cannot be kept at {at:.6g} of {path.length:.6g} along "
+            f"the path, x = {x}, however slowly {self.dynamics.robot.name} moves: "
+            f"{1.0 - values[r, k]:.3g} of it is needed to creep there",
+            *name,
+            float(at),
+        )
+
+    def _slow_start(self, at: Array) -> tuple[PointLimits, Start]:
+        """Limits at places `at` about a profile that keeps them, and this profile.
+
+        About a profile itself the tangents of friction are exact, not so far from it. It is slowed down
+        until it keeps all limits.
+
+        Raises:
+            RestLimitError: if none of them does.
+        """
+        count = len(self.s) - 1
+        if self.z is None:
+            shape = self._slow_shape()
+            self.z, self.b = self.dynamics.path.length**2 * shape[0], shape[1]
+        for factor in _SLOWER:
+            self.z, self.b = factor * self.z, factor * self.b
+            self.limits, self.rows = self._limits_of(np.arange(count), NARROW)
+            points, self.heating = self._points(at), self._heat_terms()
+            motion = self.shapes.at(self.z, self.b, points.interval, points.theta)
+            u, none = points.argument(motion), np.zeros((len(points.null), len(at)))
+            nu = _internal_forces(points, points.values(u, motion.z, none))
+            values = points.values(u, motion.z, nu)
+            if np.all(values > _RESERVE) and self._is_cool(self.z, self.b):
+                return points, Start(self.z, self.b, nu, 1.0, np.full(values.shape, np.nan))
+        self._require_cool(self.z, self.b)
+        raise self._beyond_limit(points, values)
+
+    def _slow_shape(self) -> tuple[Array, Array]:
+        """Squared speeds, at most 1, and bends of a profile that rises and falls between stops."""
+        shape, flat = np.zeros_like(self.s), np.zeros(len(self.s) - 1)
+        for a, b in pairwise(self._stop_nodes()):
+            here = self.s[a : b + 1]
+            shape[a : b + 1] = 4.0 * (here - here[0]) * (here[-1] - here) / (here[-1] - here[0]) ** 2
+        # As the unknowns have it.
+        return self.shapes.profile(self.shapes.unknowns(shape, flat))
+
+    def _start(self, points: PointLimits, at: Array) -> Start | None:
+        """A profile within all limits at points (places `at`), from before or slow; None if neither is.
+
+        Raises:
+            RestLimitError: if none is, and limits hold for all speeds.
+        """
         if self.z is not None:
             with suppress(KinematicsError):
                 return self._scaled_start(points, self.central._replace(multipliers=self.multipliers[:, at]))
-        shape, flat = np.zeros_like(s), np.zeros(len(s) - 1)
-        for a, b in pairwise(self._stop_nodes()):
-            here = s[a : b + 1]
-            # It rises from one stop and falls to the next.
-            shape[a : b + 1] = 4.0 * (here - here[0]) * (here[-1] - here) / (here[-1] - here[0]) ** 2
         rest, nu = _values_at_rest(points), _internal_forces(points)
-        # As the unknowns have it.
-        shape, flat = self.shapes.profile(self.shapes.unknowns(shape, flat))
+        if not self.dynamics.is_quadratic and np.min(rest, initial=1.0) <= 0.0:
+            return None
+        shape, flat = self._slow_shape()
         u, z, _ = self.shapes.at(shape, flat, points.interval, points.theta)
         scale = self._largest_scale(points, u, z, rest)
         for _ in range(400):
@@ -720,8 +769,10 @@ class _Search:
             if within and self._is_cool(scale * shape, flat):
                 return Start(scale * shape, flat, nu, 1.0, np.full(rest.shape, np.nan))
             scale *= 0.5
+        if not self.dynamics.is_quadratic:
+            return None
         self._require_cool(scale * shape, flat)
-        raise KinematicsError(f"{self.dynamics.robot.name}: no motion along the path keeps the limits")
+        raise self._beyond_limit(points, rest)
 
     def _largest_scale(self, points: PointLimits, u: Array, z: Array, rest: Array) -> float:
         """About the largest factor of u and z at which a tenth of every linear limit at rest is left."""
