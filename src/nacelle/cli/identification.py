@@ -534,7 +534,6 @@ def identify_command(
     from dataclasses import replace
 
     from nacelle.identification.estimation.estimator import CadPrior
-    from nacelle.identification.estimation.payload import check_payload_carrier, payload_from_runs
     from nacelle.identification.identify import identify, raise_for_misfit
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import identification_parts, payload_lines
@@ -543,6 +542,8 @@ def identify_command(
     check_output_file(report, _PAGE)
     robot = load_robot(robot_name, mode)
     if payload:
+        from nacelle.identification.estimation.payload import check_payload_carrier
+
         check_payload_carrier(robot, assume or "undescribed", on or None)
     preparation = make_preparation(cutoff, decimation, instruments)
     measured = read_measurements(robot, data, columns)
@@ -570,6 +571,8 @@ def identify_command(
         raise_for_misfit(validation, allow or ())
     load = None
     if payload:
+        from nacelle.identification.estimation.payload import payload_from_runs
+
         payload_result = identify(
             robot,
             read_measurements(robot, payload, columns),

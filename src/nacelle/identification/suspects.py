@@ -33,6 +33,7 @@ from nacelle.identification.data.preparation import Samples
 from nacelle.identification.effects import ESTIMATED, Column, effect_columns, sentence
 from nacelle.identification.estimation.estimator import Estimator, parameter_covariance
 from nacelle.identification.tolerances import GeometryErrors
+from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
 
 # A fault is certain from so many deviations on, and counts if it explains so much of the weighted squares of
@@ -336,6 +337,7 @@ class FaultTests(NamedTuple):
     geometry: GeometryErrors
 
 
+@one_blas_thread
 def try_faults(
     estimator: Estimator, samples: Sequence[Samples], causes: Sequence[str], floor: Array | float = np.inf
 ) -> FaultTests:

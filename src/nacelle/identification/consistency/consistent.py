@@ -30,6 +30,7 @@ from nacelle.identification.consistency.feasible_set import Bounds, FeasibleSet,
 from nacelle.identification.consistency.roots import information_root_of_covariance, standard_deviations
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
+from nacelle.one_thread import one_blas_thread
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
@@ -127,6 +128,7 @@ def consistent_parameters(
     return _result(base, beta, R, space, answer)
 
 
+@one_blas_thread
 def project_estimate(
     base: BaseParameters, estimate: Any, covariance: Any, **options: Any
 ) -> ConsistentParameters:

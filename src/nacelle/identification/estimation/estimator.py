@@ -67,6 +67,7 @@ from nacelle.identification.data.filters import HALF_LENGTH, long_run_covariance
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.regression import Regression, as_parts, regression
 from nacelle.model.numbers import INERTIA_NAMES
+from nacelle.one_thread import one_blas_thread
 from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 
@@ -544,6 +545,7 @@ class EssentialParameters:
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
 
+@one_blas_thread
 def essential_parameters(estimator: Estimator, level: float = 0.95) -> EssentialParameters:
     """Remove the parameters that the data of a fit do not distinguish from zero.
 
