@@ -140,7 +140,8 @@ def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> 
 # ---- motions for a real controller
 
 
-@pytest.mark.parametrize("name", ["fivebar", slow("delta")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_a_reserve_keeps_a_pd_controller_from_clipping(name: str) -> None:
     """Without feedforward, on machines up to 10 % off; a motion that uses the limits fully is clipped."""
     robot = library_robot(name)
