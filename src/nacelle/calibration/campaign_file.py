@@ -371,6 +371,7 @@ def _camera(robot: Robot, name: str, spec: DeviceSpec, tree: Source) -> tuple[fl
 
 
 def _six(t: ToleranceSpec) -> tuple[float, ...]:
+    """Standard deviations along and about the axes (6,), m and rad."""
     return t.x, t.y, t.z, t.rx, t.ry, t.rz
 
 

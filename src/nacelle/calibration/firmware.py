@@ -34,8 +34,8 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_conjugate, quat_from_matrices, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 
-# Poses of the workspace; a model that leaves more of the robot's size is none of this robot; how far from the
-# middle points of the platform are, over it.
+# Number of poses of the workspace; error over the robot's size above which a firmware's model does not fit
+# the robot; distance of the platform's test points from its middle, over the robot's size.
 _POSES, _UNFIT, _ARM = 300, 0.02, 0.1
 # Directions of axes that are vertical or horizontal within this.
 _UPRIGHT = 0.02

@@ -623,7 +623,7 @@ class _Search:
         fine = (lowest < 0.0) & ~coarse
         if not np.any(coarse | fine):
             return True
-        # Further points where a limit is violated, or a larger reserve beside them.
+        # Further points where a limit is violated; where these exist already, a larger reserve around them.
         points = (least < -_SMALL) & fine[:, None] & ~self.chosen
         more = np.any(points, axis=1)
         self.chosen |= points

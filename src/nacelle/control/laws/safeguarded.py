@@ -452,8 +452,8 @@ def _compare_readings(
 def _confirmed_change(change: Array, before: Array, k: dict[str, Array]) -> Array:
     """Changes of rates (actuators,), rad/s or m/s, as far as those that the samples before asked for.
 
-    A reading that is off for a sample asks for a change and then for the opposite one: neither counts but for
-    a rate of rest. None counts beyond what drives make.
+    A single wrong reading asks for a change and, a sample later, for the opposite one: both are cut to the
+    rate that counts as rest. All changes are limited to what the drives can make.
     """
     return pack(
         [
@@ -468,8 +468,8 @@ def _confirmed_change(change: Array, before: Array, k: dict[str, Array]) -> Arra
 def _believe_change(change: Scalar, before: Scalar, slew: Scalar) -> Scalar:
     """Above zero where a change of a rate is believed, after the one that the sample before asked for.
 
-    One beyond what drives make counts from its second sample in a row: a reading that is off for a sample
-    comes with a change and goes with the opposite one, at most twice as large. That counts if the first did.
+    One beyond what drives make counts from its second sample in a row: a single wrong reading
+    causes a change and then the opposite one, at most twice as large. The second counts if the first did.
     """
     returns = minimum(slew - absolute(before), 2.0 * absolute(before) - absolute(change))
     confirmed = where(change * before, absolute(before) - slew, returns)
