@@ -13,6 +13,7 @@ from nacelle.errors import KinematicsError, RestLimitError, SingularError, Unrea
 from nacelle.model.joint import FrictionTerm
 from nacelle.motion import DriveLimits, PlatformLimits, TimeOptimal, ToolLimits, time_optimal
 from nacelle.trajectory import RoundedLines, TrajectoryError, pick_and_place
+from support.random_robots import random_robot
 from support.stress_robots import redundant_planar
 
 # What limits keep in reserve makes a motion longer by about this part.
@@ -259,6 +260,15 @@ def test_crossing_of_a_singularity_is_named() -> None:
 
 
 @pytest.mark.slow
+def test_a_robot_without_inertia_has_no_fastest_motion() -> None:
+    robot = random_robot("planar RRR", 94)
+    assert not any(body.mass for body in robot.bodies)
+    x = nacelle.reference_pose(robot)
+    line = nacelle.Line(x, x + np.array([0.05, 0.0, 0.0]), motion=robot.motion, duration=1.0)
+    with pytest.raises(KinematicsError, match="has it inertia"):
+        time_optimal(robot, line, drives=DriveLimits(force=5.0, speed=None))
+
+
 def test_what_a_tool_carries() -> None:
     """A glass upright to ten degrees, and a load that a cup holds by friction: accelerations of samples."""
     delta = nacelle.load("delta")

@@ -312,6 +312,12 @@ class _Search:
         self.finest = float(np.max(np.diff(s))) / _FINEST
         self.worst, self.caution = np.inf, 1.0
         self._begin(s)
+        elsewhere = self.limits.cones.size or self.smooth or dynamics.limits.drives.rms is not None
+        if not (elsewhere or np.any(self.limits.rows[:3])):
+            raise KinematicsError(
+                f"nothing limits the motion of {dynamics.robot.name} along the path: its limits do not "
+                "depend on speed or acceleration (has it inertia?)"
+            )
         self._require_rest()
         if self.smooth and len(ramps := self._ramp_nodes()):
             self._begin(_merge_nodes(s, ramps))
